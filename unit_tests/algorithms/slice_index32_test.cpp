@@ -1,4 +1,4 @@
-// Slices of arrays whose offsets are computed in 32 bits.
+// Slices of arrays whose offsets are computed in 32 bits: by strides, and in tiles.
 // SPDX-License-Identifier: Apache-2.0
 #include "slices.hpp"
 
@@ -13,14 +13,6 @@ TYPED_TEST_SUITE(SlicesIndex32, TestDevices, DeviceName);
 
 TYPED_TEST(SlicesIndex32, OfLayoutRightGiveTheBitsOfTheWhole) {
   expect_kernels_in_slices<TypeParam, Index32<LayoutRight>>("right, 32-bit");
-}
-
-TYPED_TEST(SlicesIndex32, OfLayoutLeftGiveTheBitsOfTheWhole) {
-  expect_kernels_in_slices<TypeParam, Index32<LayoutLeft>>("left, 32-bit");
-}
-
-TYPED_TEST(SlicesIndex32, OfTilesOf8GiveTheBitsOfTheWhole) {
-  expect_kernels_in_slices<TypeParam, Index32<LayoutTiled<8>>>("tiled by 8, 32-bit");
 }
 
 TYPED_TEST(SlicesIndex32, OfTilesOf32GiveTheBitsOfTheWhole) {

@@ -11,12 +11,12 @@ using namespace strata;
 using namespace strata_tests;
 
 template <class D>
-using Array = MDArray<double, D, rank<1>>;
+using ArrayOf = MDArray<double, D, rank<1>>;
 using HostArray = View<double, Serial, RankExtents<1>, LayoutLeft>;
 
 template <class D>
 detail::DLPackDevice device_of(const D& device) {
-  return contents(to_dlpack(create<Array<D>>("x", 3, on(device)))).tensor.device;
+  return contents(to_dlpack(create<ArrayOf<D>>("x", 3, on(device)))).tensor.device;
 }
 
 struct Double {
@@ -36,10 +36,10 @@ TEST(DLPackMemories, AreToldApartAndOnlyThatOfAGpuHasANumber) {
 
 TEST(DLPackMemories, ATensorOfAnyGpuComesBackToIt) {
   for (int k = 0; k < Cuda::count(); ++k) {
-    const auto x = create<Array<Cuda>>("x", 3, on(Cuda(k)));
+    const auto x = create<ArrayOf<Cuda>>("x", 3, on(Cuda(k)));
     deep_copy(x, 2.0);
 
-    const auto y = from_dlpack<Array<Cuda>>(to_dlpack(x));
+    const auto y = from_dlpack<ArrayOf<Cuda>>(to_dlpack(x));
     parallel_for(3, with(Double{}, y));
 
     double value = 0;
@@ -49,8 +49,8 @@ TEST(DLPackMemories, ATensorOfAnyGpuComesBackToIt) {
 }
 
 TEST(DLPackMemories, HostViewsShowPinnedAndManagedArrays) {
-  const auto pinned = create<Array<CudaPinned>>("pinned", 3);
-  const auto managed = create<Array<CudaManaged>>("managed", 3);
+  const auto pinned = create<ArrayOf<CudaPinned>>("pinned", 3);
+  const auto managed = create<ArrayOf<CudaManaged>>("managed", 3);
 
   const auto p = from_dlpack<HostArray>(to_dlpack(pinned));
   const auto m = from_dlpack<HostArray>(to_dlpack(managed));
@@ -62,8 +62,9 @@ TEST(DLPackMemories, HostViewsShowPinnedAndManagedArrays) {
 }
 
 TEST(DLPackMemories, KernelsUseImportedPinnedAndManagedArrays) {
-  const auto pinned = from_dlpack<Array<CudaPinned>>(to_dlpack(create<Array<CudaPinned>>("pinned", 3)));
-  const auto managed = from_dlpack<Array<CudaManaged>>(to_dlpack(create<Array<CudaManaged>>("managed", 3)));
+  const auto pinned = from_dlpack<ArrayOf<CudaPinned>>(to_dlpack(create<ArrayOf<CudaPinned>>("pinned", 3)));
+  const auto managed =
+      from_dlpack<ArrayOf<CudaManaged>>(to_dlpack(create<ArrayOf<CudaManaged>>("managed", 3)));
   pinned(1) = 5;
   managed(1) = 6;
 
@@ -76,8 +77,8 @@ TEST(DLPackMemories, KernelsUseImportedPinnedAndManagedArrays) {
 }
 
 TEST(DLPackMemories, ViewsOfAnotherMemoryRefuseThem) {
-  auto pinned = to_dlpack(create<Array<CudaPinned>>("pinned", 3));
-  auto on_gpu = to_dlpack(create<Array<Cuda>>("on_gpu", 3));
+  auto pinned = to_dlpack(create<ArrayOf<CudaPinned>>("pinned", 3));
+  auto on_gpu = to_dlpack(create<ArrayOf<Cuda>>("on_gpu", 3));
 
   const std::string text =
       message_of<strata::Error>([&] { (void)from_dlpack<HostArray>(std::move(on_gpu)); });
@@ -85,9 +86,9 @@ TEST(DLPackMemories, ViewsOfAnotherMemoryRefuseThem) {
   EXPECT_NE(text.find("it lies on Cuda{0}, the view's device has memory of kind Host"), std::string::npos)
       << text;
   EXPECT_THROW((void)from_dlpack<HostArray>(std::move(on_gpu)), WrongDevice);
-  EXPECT_THROW((void)from_dlpack<Array<CudaPinned>>(std::move(on_gpu)), WrongDevice);
-  EXPECT_THROW((void)from_dlpack<Array<Cuda>>(std::move(pinned)), WrongDevice);
-  EXPECT_THROW((void)from_dlpack<Array<CudaManaged>>(std::move(pinned)), WrongDevice);
+  EXPECT_THROW((void)from_dlpack<ArrayOf<CudaPinned>>(std::move(on_gpu)), WrongDevice);
+  EXPECT_THROW((void)from_dlpack<ArrayOf<Cuda>>(std::move(pinned)), WrongDevice);
+  EXPECT_THROW((void)from_dlpack<ArrayOf<CudaManaged>>(std::move(pinned)), WrongDevice);
 }
 
 TEST(DLPackMemories, AGpuThatDoesNotExistIsRefused) {
@@ -98,7 +99,7 @@ TEST(DLPackMemories, AGpuThatDoesNotExistIsRefused) {
   foreign.strides[0] = 1;
   foreign.managed.tensor.device = {detail::DLPackDeviceType::Cuda, Cuda::count()};
 
-  EXPECT_THROW((void)from_dlpack<Array<Cuda>>(foreign.tensor()), NoSuchDevice);
+  EXPECT_THROW((void)from_dlpack<ArrayOf<Cuda>>(foreign.tensor()), NoSuchDevice);
 
   EXPECT_EQ(deleted, 1);
 }

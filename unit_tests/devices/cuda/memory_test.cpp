@@ -6,32 +6,19 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
-#include <strata/strata.hpp>
+#include "devices/cuda/arrays.hpp"
 
 namespace {
 
 using namespace strata;
-using Array = MDArray<double, Cuda, rank<1>>;
-
-struct Fill {
-  double value;
-  STRATA_FUNCTION void operator()(index_t i, auto x) const { x(i) = value; }
-};
-// Keeps a multiprocessor busy for a while.
-struct Slow {
-  STRATA_FUNCTION void operator()(index_t i, auto x) const {
-    double sum = x(i);
-    for (int k = 0; k < 2000000; ++k) sum = sum * 0.999999 + 1;
-    x(i) = sum;
-  }
-};
+using namespace strata_tests;
 
 TEST(CudaMemory, BooksWhatArraysHoldAndReusesWhatWasFreed) {
   const auto before = cuda::memory_statistics(Cuda{});
   const double* address = nullptr;
   std::size_t held = 0;
   {
-    const auto x = create<Array>("x", 1 << 20);
+    const auto x = create<GpuArray>("x", 1 << 20);
     address = x.data();
     const auto with_x = cuda::memory_statistics(Cuda{});
     EXPECT_EQ(with_x.used - before.used, std::size_t{8} << 20);
@@ -39,14 +26,14 @@ TEST(CudaMemory, BooksWhatArraysHoldAndReusesWhatWasFreed) {
     held = with_x.held;
     if (settings().cuda_allocator == "async") wait(Cuda{});
   }
-  const auto y = create<Array>("y", 1 << 20, uninitialized);
+  const auto y = create<GpuArray>("y", 1 << 20, uninitialized);
 
   if (settings().cuda_allocator == "slabs") EXPECT_EQ(y.data(), address);
   EXPECT_EQ(cuda::memory_statistics(Cuda{}).held, held);
 }
 
 TEST(CudaMemory, ComesFromWhereTheSettingSays) {
-  const auto x = create<Array>("x", 1 << 20);
+  const auto x = create<GpuArray>("x", 1 << 20);
   const auto now = cuda::memory_statistics(Cuda{});
   std::uint64_t pooled = 0;
   cudaMemPool_t pool = nullptr;
@@ -64,7 +51,7 @@ TEST(CudaMemory, ComesFromWhereTheSettingSays) {
 }
 
 TEST(CudaMemory, TrimGivesBackWhatArraysHeld) {
-  { const auto x = create<Array>("x", 1 << 24); }
+  { const auto x = create<GpuArray>("x", 1 << 24); }
   wait(Cuda{});
   const std::size_t held = cuda::memory_statistics(Cuda{}).held;
 
@@ -75,13 +62,13 @@ TEST(CudaMemory, TrimGivesBackWhatArraysHeld) {
 }
 
 TEST(CudaMemory, ALimitMakesAllocationsFailWithTheLargestArraysNamed) {
-  const auto x = create<Array>("the large one", 1 << 20);
+  const auto x = create<GpuArray>("the large one", 1 << 20);
   cuda::trim(Cuda{});
   cuda::set_memory_limit(Cuda{}, cuda::memory_statistics(Cuda{}).held + (std::size_t{4} << 20));
 
   std::string message;
   try {
-    const auto y = create<Array>("too much", index_t{1} << 27);
+    const auto y = create<GpuArray>("too much", index_t{1} << 27);
   } catch (const OutOfMemory& error) {
     message = error.what();
   }
@@ -89,19 +76,19 @@ TEST(CudaMemory, ALimitMakesAllocationsFailWithTheLargestArraysNamed) {
 
   EXPECT_NE(message.find("\"too much\""), std::string::npos) << message;
   EXPECT_NE(message.find("\"the large one\" 8388608 bytes"), std::string::npos) << message;
-  EXPECT_NO_THROW(static_cast<void>(create<Array>("enough", 1 << 20)));
+  EXPECT_NO_THROW(static_cast<void>(create<GpuArray>("enough", 1 << 20)));
 }
 
 TEST(CudaMemory, ABlockFreedUnderQueuedWorkIsNotGivenToAnotherQueue) {
   const Queue<Cuda> first, second;
-  const auto result = create<Array>("result", 32);
+  const auto result = create<GpuArray>("result", 32);
   for (int round = 0; round < 10; ++round) {
     {
-      const auto x = create<Array>("x", 32);
+      const auto x = create<GpuArray>("x", 32);
       parallel_for(on(first), 32, with(Slow{}, x));
       deep_copy(first, result, x);
     }
-    const auto y = create<Array>("y", 32, uninitialized);
+    const auto y = create<GpuArray>("y", 32, uninitialized);
     parallel_for(on(second), 32, with(Fill{-1}, y));
     first.wait();
     second.wait();
@@ -194,22 +181,22 @@ TEST(CudaMemory, APinnedArrayHoldsItsPrefixesWhenTheTotalIsThere) {
 
 // ---- Hints for managed memory
 
-using Managed = MDArray<double, CudaManaged, rank<2>>;
+using ManagedMatrix = MDArray<double, CudaManaged, rank<2>>;
 
-struct AddOne {
+struct AddOneToRows {
   STRATA_FUNCTION void operator()(index_t i, auto x) const {
     for (int j = 0; j < x.extent(1); ++j) x(i, j) += 1;
   }
 };
 
 TEST(CudaManagedHints, WhatIsPrefetchedToTheGpuAndBackIsTheSame) {
-  const auto x = create<Managed>("x", 1000, 300);
+  const auto x = create<ManagedMatrix>("x", 1000, 300);
   for (int i = 0; i < 1000; ++i)
     for (int j = 0; j < 300; ++j) x(i, j) = 1000 * i + j;
   const Queue<Cuda> queue;
 
   const bool taken = cuda::prefetch(x, Cuda{}, queue);
-  parallel_for(on(queue), 1000, with(AddOne{}, x));
+  parallel_for(on(queue), 1000, with(AddOneToRows{}, x));
   EXPECT_EQ(cuda::prefetch(x, Serial{}, queue), taken);
   queue.wait();
 
@@ -218,7 +205,7 @@ TEST(CudaManagedHints, WhatIsPrefetchedToTheGpuAndBackIsTheSame) {
 }
 
 // Where the last prefetch of a range put it: the number of a GPU, cudaCpuDeviceId for the host.
-int last_prefetch(const void* begin, std::size_t bytes) {
+int place_of_last_prefetch(const void* begin, std::size_t bytes) {
   int place = -77;
   EXPECT_EQ(
       cudaMemRangeGetAttribute(&place, sizeof place, cudaMemRangeAttributeLastPrefetchLocation, begin, bytes),
@@ -227,20 +214,20 @@ int last_prefetch(const void* begin, std::size_t bytes) {
 }
 
 TEST(CudaManagedHints, PrefetchMovesThePartThatTheViewShows) {
-  const auto x = create<Managed>("x", 1 << 16, 8);  // a column has 512 KiB, whole pages
+  const auto x = create<ManagedMatrix>("x", 1 << 16, 8);  // a column has 512 KiB, whole pages
   const std::size_t column = sizeof(double) << 16;
   if (!cuda::prefetch(x, Serial{})) GTEST_SKIP() << "this system takes no hints";
 
   ASSERT_TRUE(cuda::prefetch(subview(x, everything, range(2, 4)), Cuda{}));
   wait(Cuda{});
 
-  EXPECT_EQ(last_prefetch(&x(0, 0), column), cudaCpuDeviceId);
-  EXPECT_EQ(last_prefetch(&x(0, 2), 2 * column), 0);
-  EXPECT_EQ(last_prefetch(&x(0, 4), 4 * column), cudaCpuDeviceId);
+  EXPECT_EQ(place_of_last_prefetch(&x(0, 0), column), cudaCpuDeviceId);
+  EXPECT_EQ(place_of_last_prefetch(&x(0, 2), 2 * column), 0);
+  EXPECT_EQ(place_of_last_prefetch(&x(0, 4), 4 * column), cudaCpuDeviceId);
 }
 
 TEST(CudaManagedHints, AdviceIsInForceUntilItsOpposite) {
-  const auto x = create<Managed>("x", 1 << 16, 8);
+  const auto x = create<ManagedMatrix>("x", 1 << 16, 8);
   deep_copy(x, 2.0);
   const auto read_mostly = [&] {
     int value = -1;
@@ -259,20 +246,20 @@ TEST(CudaManagedHints, AdviceIsInForceUntilItsOpposite) {
     EXPECT_TRUE(cuda::advise(x, advice, Serial{}));
   }
 
-  parallel_for(1 << 16, with(AddOne{}, x));
+  parallel_for(1 << 16, with(AddOneToRows{}, x));
   wait(Cuda{});
   EXPECT_EQ(x(0, 0), 3);
   EXPECT_EQ(x((1 << 16) - 1, 7), 3);
 }
 
 TEST(CudaManagedHints, NullAndEmptyArraysNeedNone) {
-  EXPECT_NO_THROW(cuda::prefetch(Managed(), Cuda{}));
-  EXPECT_NO_THROW(cuda::prefetch(create<Managed>("empty", 0, 3), Cuda{}));
-  EXPECT_NO_THROW(cuda::advise(Managed(), cuda::Advice::ReadMostly));
+  EXPECT_NO_THROW(cuda::prefetch(ManagedMatrix(), Cuda{}));
+  EXPECT_NO_THROW(cuda::prefetch(create<ManagedMatrix>("empty", 0, 3), Cuda{}));
+  EXPECT_NO_THROW(cuda::advise(ManagedMatrix(), cuda::Advice::ReadMostly));
 }
 
 TEST(CudaManagedHints, APrefetchCannotBeRecorded) {
-  const auto x = create<Managed>("x", 1000, 300);
+  const auto x = create<ManagedMatrix>("x", 1000, 300);
   const Queue<Cuda> queue;
   if (!cuda::prefetch(x, Serial{}, queue)) GTEST_SKIP() << "this system takes no hints";
 
@@ -284,7 +271,7 @@ TEST(CudaQueues, WorkOnAnAdoptedStreamIsInItsOrder) {
   ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
   {
     const Queue<Cuda> queue = cuda::adopt_stream(stream);
-    const auto x = create<Array>("x", 100);
+    const auto x = create<GpuArray>("x", 100);
     parallel_for(on(queue), 100, with(Fill{4}, x));
     double value = 0;
     ASSERT_EQ(cudaMemcpyAsync(&value, x.data() + 99, sizeof value, cudaMemcpyDeviceToHost,

@@ -22,7 +22,7 @@ struct Number {
     x(i, j) = static_cast<double>(1000 * i + j);
   }
 };
-struct Sum {
+struct SumElements {
   STRATA_FUNCTION void operator()(index_t i, index_t j, auto x, double& sum) const { sum += x(i, j); }
 };
 
@@ -31,7 +31,7 @@ TEST_F(CudaPeers, EachRunsTheKernelsOfItsArrays) {
     const auto x = create<Matrix<LayoutLeft>>("x", 300, 40, on(Cuda(g)));
     parallel_for(mdrange({300, 40}), with(Number{}, x));
     double sum = 0;
-    parallel_reduce(mdrange({300, 40}), with(::Sum{}, x), strata::Sum(sum));
+    parallel_reduce(mdrange({300, 40}), with(SumElements{}, x), strata::Sum(sum));
 
     EXPECT_EQ(sum, 1000 * 40 * (299.0 * 300 / 2) + 300 * (39.0 * 40 / 2)) << "GPU " << g;
   }

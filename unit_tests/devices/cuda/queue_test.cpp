@@ -9,17 +9,13 @@
 #include <gtest/gtest.h>
 
 #include <strata/core/unheard_errors.hpp>
-#include <strata/strata.hpp>
+
+#include "devices/cuda/arrays.hpp"
 
 namespace {
 
 using namespace strata;
-using Array = MDArray<double, Cuda, rank<1>>;
-
-struct Fill {
-  double value;
-  STRATA_FUNCTION void operator()(index_t i, auto x) const { x(i) = value; }
-};
+using namespace strata_tests;
 
 // Work that the queue has not seen being enqueued.
 void sleep_on(cudaStream_t stream) {
@@ -29,7 +25,7 @@ void sleep_on(cudaStream_t stream) {
 
 TEST(CudaQueueEvents, AreCompleteWhereTheQueueIsKnownToBeIdle) {
   const Queue<Cuda> queue;
-  const auto x = create<Array>("x", 1000);
+  const auto x = create<GpuArray>("x", 1000);
   EXPECT_TRUE(queue.record().complete());
 
   parallel_for(on(queue), 1000, with(Fill{1}, x));
@@ -42,7 +38,7 @@ TEST(CudaQueueEvents, AreCompleteWhereTheQueueIsKnownToBeIdle) {
 
 TEST(CudaQueueEvents, AreNotCompleteWhileTheirWorkRuns) {
   const Queue<Cuda> queue, other;
-  const auto x = create<Array>("x", 1000);
+  const auto x = create<GpuArray>("x", 1000);
   queue.wait();
   sleep_on(cuda::native_stream(queue));
   parallel_for(on(queue), 1000, with(Fill{1}, x));
@@ -79,7 +75,7 @@ TEST(CudaQueueEvents, ComeAfterTheWorkOfOthersOnTheStream) {
 
 TEST(CudaQueueEvents, AreTheEndOfTheirQueueUntilMoreIsEnqueued) {
   const Queue<Cuda> queue;
-  const auto x = create<Array>("x", 1000);
+  const auto x = create<GpuArray>("x", 1000);
   parallel_for(on(queue), 1000, with(Fill{1}, x));
   const Event event = queue.record();
 
@@ -92,7 +88,7 @@ TEST(CudaQueueEvents, AreTheEndOfTheirQueueUntilMoreIsEnqueued) {
 // To pageable memory CUDA waits itself: the values are there, and so is all work before.
 TEST(CudaQueueEvents, AreCompleteAfterACopyToPageableMemory) {
   const Queue<Cuda> queue;
-  const auto x = create<Array>("x", 1000);
+  const auto x = create<GpuArray>("x", 1000);
   const auto host = create<MDArray<double, Serial, rank<1>>>("host", 1000);
   for (int step = 1; step <= 100; ++step) {
     parallel_for(on(queue), 1000, with(Fill{double(step)}, x));
@@ -109,13 +105,13 @@ TEST(CudaQueueEvents, AreCompleteAfterACopyToPageableMemory) {
 TEST(CudaQueueCalls, FunctionsOfTheHostAreDestroyedByTheirWaits) {
   struct Holder {
     std::thread::id& destroyed_by;
-    Array x;
+    GpuArray x;
     ~Holder() { destroyed_by = std::this_thread::get_id(); }
   };
   std::thread::id destroyed_by;
   std::thread::id called_by;
   const Queue<Cuda> queue;
-  then_host(queue, [held = std::shared_ptr<Holder>(new Holder{destroyed_by, create<Array>("x", 1000)}),
+  then_host(queue, [held = std::shared_ptr<Holder>(new Holder{destroyed_by, create<GpuArray>("x", 1000)}),
                     &called_by] { called_by = std::this_thread::get_id(); });
 
   queue.wait();

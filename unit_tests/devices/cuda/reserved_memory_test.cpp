@@ -4,36 +4,24 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
-#include <strata/strata.hpp>
+#include "devices/cuda/arrays.hpp"
 
 namespace {
 
 using namespace strata;
-using Array = MDArray<double, Cuda, rank<1>>;
+using namespace strata_tests;
 using Reserved = strata::detail::Ref<strata::detail::ReservedMemory>;
 
 constexpr std::size_t mebi = std::size_t{1} << 20;
 
-struct Fill {
-  double value;
-  STRATA_FUNCTION void operator()(index_t i, auto x) const { x(i) = value; }
-};
-struct Slow {
-  STRATA_FUNCTION void operator()(index_t i, auto x) const {
-    double sum = x(i);
-    for (int k = 0; k < 2000000; ++k) sum = sum * 0.999999 + 1;
-    x(i) = sum;
-  }
-};
-
 Reserved reserve(std::size_t bytes, int gpu = 0) {
   return Cuda(gpu).backend().reserve({bytes, "parts", sizeof(double), nullptr});
 }
-Array part(const Reserved& memory, std::size_t begin, std::size_t end) {
-  return Array(reinterpret_cast<double*>(static_cast<char*>(memory->data()) + begin),
-               static_cast<index_t>((end - begin) / sizeof(double)));
+GpuArray part(const Reserved& memory, std::size_t begin, std::size_t end) {
+  return GpuArray(reinterpret_cast<double*>(static_cast<char*>(memory->data()) + begin),
+                  static_cast<index_t>((end - begin) / sizeof(double)));
 }
-double last(const Array& x) {
+double last(const GpuArray& x) {
   double value = 0;
   EXPECT_EQ(cudaMemcpy(&value, x.data() + x.extent(0) - 1, sizeof value, cudaMemcpyDefault), cudaSuccess);
   return value;
@@ -54,7 +42,7 @@ TEST(CudaReserved, MayBeLargerThanTheGpu) {
   EXPECT_FALSE(memory->commit(0, 2 * physical));
   EXPECT_EQ(memory->committed(), 0U);
   ASSERT_TRUE(memory->commit(3 * physical, 3 * physical + mebi));
-  const Array x = part(memory, 3 * physical, 3 * physical + mebi);
+  const GpuArray x = part(memory, 3 * physical, 3 * physical + mebi);
   parallel_for(x.extent(0), with(Fill{4}, x));
   wait(Cuda{});
 
@@ -67,7 +55,7 @@ TEST(CudaReserved, TheLimitHoldsAndWhatFailsLeavesEverythingAsItWas) {
   cuda::trim(Cuda{});
   const Reserved memory = reserve(1024 * mebi);
   ASSERT_TRUE(memory->commit(0, 8 * mebi));
-  const Array x = part(memory, 0, 8 * mebi);
+  const GpuArray x = part(memory, 0, 8 * mebi);
   parallel_for(x.extent(0), with(Fill{7}, x));
   const auto before = cuda::memory_statistics(Cuda{});
   const std::size_t base = settings().cuda_allocator == "slabs" ? before.held : before.used;
@@ -77,7 +65,7 @@ TEST(CudaReserved, TheLimitHoldsAndWhatFailsLeavesEverythingAsItWas) {
   const auto failed = cuda::memory_statistics(Cuda{});
   EXPECT_TRUE(memory->commit(100 * mebi, 150 * mebi));
   EXPECT_FALSE(memory->commit(200 * mebi, 250 * mebi));
-  EXPECT_THROW(static_cast<void>(create<Array>("too much", 128 << 17)), OutOfMemory);
+  EXPECT_THROW(static_cast<void>(create<GpuArray>("too much", 128 << 17)), OutOfMemory);
   cuda::set_memory_limit(Cuda{}, 0);
 
   EXPECT_EQ(failed.used, before.used);
@@ -91,7 +79,7 @@ TEST(CudaReserved, TheLimitHoldsAndWhatFailsLeavesEverythingAsItWas) {
 TEST(CudaReserved, SlabsThatNobodyUsesGiveWay) {
   if (settings().cuda_allocator != "slabs") GTEST_SKIP() << "arrays come from CUDA's pool";
   wait(Cuda{});
-  { const auto x = create<Array>("x", 256 << 17); }
+  { const auto x = create<GpuArray>("x", 256 << 17); }
   wait(Cuda{});
   const Reserved memory = reserve(512 * mebi);
   cuda::set_memory_limit(Cuda{}, cuda::memory_statistics(Cuda{}).held);
@@ -106,13 +94,13 @@ TEST(CudaReserved, IsInQuarantineUntilItsWorkIsDone) {
   wait(Cuda{});
   const auto before = cuda::memory_statistics(Cuda{});
   const Queue<Cuda> queue;
-  const auto result = create<Array>("result", 32);
+  const auto result = create<GpuArray>("result", 32);
   std::size_t bytes = 0;
   {
     const Reserved memory = reserve(64 * mebi);
     ASSERT_TRUE(memory->commit(0, 16 * mebi));
     bytes = memory->committed();
-    const Array x = part(memory, 0, 32 * sizeof(double));
+    const GpuArray x = part(memory, 0, 32 * sizeof(double));
     parallel_for(on(queue), 32, with(Fill{1}, x));
     parallel_for(on(queue), 32, with(Slow{}, x));
     deep_copy(queue, result, x);
@@ -178,7 +166,7 @@ TEST_F(CudaReservedPeers, PeerCopiesReachWhatHasMemoryAndWhatGetsItLater) {
   for (const std::size_t k : {std::size_t{0}, std::size_t{16}, std::size_t{40}}) {
     ASSERT_TRUE(here->commit(k * mebi, (k + 16) * mebi));
     ASSERT_TRUE(there->commit(k * mebi, (k + 16) * mebi));
-    const Array x = part(here, k * mebi, (k + 16) * mebi), y = part(there, k * mebi, (k + 16) * mebi);
+    const GpuArray x = part(here, k * mebi, (k + 16) * mebi), y = part(there, k * mebi, (k + 16) * mebi);
     parallel_for(on(Cuda(0)), x.extent(0), with(Fill{double(k)}, x));
     wait(Cuda(0));
     cudaStream_t stream = nullptr;

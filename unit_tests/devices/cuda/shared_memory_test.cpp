@@ -10,11 +10,12 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
-#include <strata/strata.hpp>
+#include "devices/cuda/arrays.hpp"
 
 namespace {
 
 using namespace strata;
+using namespace strata_tests;
 using strata::detail::DeviceInstance;
 using strata::detail::ManagedRange;
 using strata::detail::SharedMemory;
@@ -22,19 +23,8 @@ using Managed = MDArray<double, CudaManaged, rank<1>>;
 
 constexpr std::size_t mebi = std::size_t{1} << 20, run = 2 * mebi;
 
-struct Fill {
-  double value;
-  STRATA_FUNCTION void operator()(index_t i, auto x) const { x(i) = value; }
-};
 struct AddOne {
   STRATA_FUNCTION void operator()(index_t i, auto x) const { x(i) += 1; }
-};
-struct Slow {
-  STRATA_FUNCTION void operator()(index_t i, auto x) const {
-    double sum = x(i);
-    for (int k = 0; k < 2000000; ++k) sum = sum * 0.999999 + 1;
-    x(i) = sum;
-  }
 };
 
 // Elements [begin, end) of an array.

@@ -20,7 +20,7 @@ struct Add {
 
 // A program for any device: its name, if its kernels work.
 template <class Device>
-std::string run(const Device& device) {
+std::string run_program(const Device& device) {
   const auto x = create<MDArray<int, Device, rank<1>>>("x", 100, on(device));
   parallel_for(100, with(Count{}, x));
   int sum = 0;
@@ -31,13 +31,13 @@ std::string run(const Device& device) {
 struct RunProgram {
   template <class Device>
   std::string operator()(const Device& device) const {
-    return run(device);
+    return run_program(device);
   }
 };
 
 TEST(CudaVisitDevice, GpusAreTheDefaultAndChosenByNumber) {
   EXPECT_EQ(visit_device("default", RunProgram()), "Cuda:0");
-  EXPECT_EQ(visit_device([](auto device) { return run(device); }), "Cuda:0");
+  EXPECT_EQ(visit_device([](auto device) { return run_program(device); }), "Cuda:0");
   EXPECT_EQ((visit_device<DeviceList<Serial, Cuda>>("serial", RunProgram())), "Serial:0");
   for (int g = 0; g < Cuda::count(); ++g)
     EXPECT_EQ(visit_device("cuda:" + std::to_string(g), RunProgram()), "Cuda:" + std::to_string(g));
