@@ -31,6 +31,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -43,6 +46,7 @@
 #include <strata/views/mirror.hpp>
 #include <strata/views/multivector.hpp>
 #include <strata/views/scatter_operations.hpp>
+#include <strata/views/subview.hpp>
 
 namespace strata::inline STRATA_ABI {
 
@@ -238,7 +242,11 @@ class HashMap {
   /// Removes all keys; values become those of new keys.
   void clear() const {
     if (!*this) return;
-    if constexpr (!is_set) take_initial_values(*this, slots());
+    if constexpr (!is_set) {  // without a kernel: also where no compiler for the device is at work
+      Stored initial = std::bit_cast<Stored>(std::array<std::byte, sizeof(Stored)>{});
+      deep_copy(initial, subview(values_, initial_slot()));
+      deep_copy(values_, initial);
+    }
     remove_keys();
   }
   /// The same, and from now on the values of new keys of the map, in all its handles, begin as `initial`.
@@ -255,7 +263,7 @@ class HashMap {
     const index_t keys = size();
     if (slots_for(label(), capacity) / 4 * 3 < keys) detail::fail_rehash(label(), capacity, keys);
     HashMap larger(label(), capacity, device());
-    if constexpr (!is_set) larger.take_initial_values(*this, larger.initial_slot() + 1);
+    if constexpr (!is_set) larger.take_initial_values("HashMap::rehash", *this, larger.initial_slot() + 1);
     detail::run_indices(device(), "HashMap::rehash", slots(), detail::Reinsert<HashMap>{*this, larger});
     if (larger.failed() > 0) detail::fail_rehash(label(), capacity, keys);
     *this = larger;
@@ -296,8 +304,8 @@ class HashMap {
   STRATA_FUNCTION void set_initial(index_t slot, const HashMap& from) const {
     values_(slot) = from.values_(from.initial_slot());
   }
-  void take_initial_values(const HashMap& from, index_t count) const {
-    detail::run_indices(device(), "HashMap::clear", count, detail::InitialValues<HashMap>{from, *this});
+  void take_initial_values(const char* name, const HashMap& from, index_t count) const {
+    detail::run_indices(device(), name, count, detail::InitialValues<HashMap>{from, *this});
   }
   void remove_keys() const {
     deep_copy(keys_, Traits::none());

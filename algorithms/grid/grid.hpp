@@ -8,7 +8,8 @@
 //   across(devices).grid(2, 3).weighted({{1, 1}, {2, 1, 1}})    // sizes of rows, of columns
 //
 // Part (i, j) is device i * p1 + j of the list. Work is an mdrange of at least as many dimensions as the
-// grid. Devices that have nothing to do, as there are fewer rows or columns than parts, take no part.
+// grid. Devices that have nothing to do, as there are fewer rows or columns than parts, take no part,
+// but for the first, which joins the values of a reduction.
 //
 // What a part touches of an array, by the region of its access (views/coherent/access_region.hpp):
 //
@@ -20,14 +21,16 @@
 //   columns                    the columns of its left-most indices, all rows
 //   everything, fixed(box)     these
 //
-// So a kernel that is right on one device reads nothing old in a grid, and one that declares boxes copies
-// least. What is written must be boxes: AccessConflict where parts would write the same. A work item writes
+// So what `in` reads on one device it reads in a grid; inout reads its own elements only, in a grid, and a
+// kernel that reads others of the array that it writes needs a second array. Declared boxes copy least. What
+// is written must be boxes: AccessConflict where parts would write the same. A work item writes
 // the elements of its own indices only; checked builds find others (part_view.hpp). Devices allocate whole
 // rows of arrays: those of a part.
 //
 // A sum has the same bits as on one device: rows are the leaves of its tree (core/reduction_tree.hpp), and
 // are cut between blocks of 512 items, so parts of a reduction are not those of a launch where rows are
-// short. Values of blocks, one for each row at least, are joined on the first device.
+// short. Values of blocks, one for each row at least, are joined on the first device: where rows
+// are short these are nearly as many as the items.
 //
 // Neither scans, sequences nor streamed launches take a grid, and its parts are neither adaptive nor dynamic.
 // Errors are those of launches across devices (coherent_launch.hpp).

@@ -75,8 +75,9 @@ Neighbours neighbours_of(const Access& access, int d) {
   using Region = typename Access::region_type;
   if constexpr (requires { access.region.edge; })
     if (d == 0) return {access.region.left, access.region.right};
-  if constexpr (dimensions_named < Region >> 1 && !is_own<Region>)
-    if (d < dimensions_named<Region>) return {access.region.before[d - 1], access.region.after[d - 1]};
+  constexpr int named = dimensions_named<Region>;
+  if constexpr (named > 1 && !is_own<Region>)
+    if (d < named) return {access.region.before[d - 1], access.region.after[d - 1]};
   return {0, 0};
 }
 // The work items that need no neighbours of other parts, where these are few compared to the items; else

@@ -22,18 +22,30 @@ ResidentRows halo_rows_of(const Access& access, bool is_state) {
 struct OwnRows {
   ResidentRows operator()(ResidentRows work) const { return work; }
 };
-template <bool IsCyclic>
+template <EdgeKind Edges>
 struct RowsOfHalo {
   ResidentRows halo;
   Ref<CoherentState> array;
   ResidentRows operator()(ResidentRows work) const {
-    if constexpr (IsCyclic) {  // of the work items, if there are any
+    if constexpr (Edges == EdgeKind::Cyclic) {  // of the work items, if there are any
       if (work.begin >= work.end) return {0, 0};
       check_edges(domain_of(*array), halo.begin, halo.end, true, label_of(*array));
     }
-    return {work.begin - halo.begin, work.end + halo.end};
+    const ResidentRows rows{work.begin - halo.begin, work.end + halo.end};
+    if constexpr (Edges == EdgeKind::Duplicate)  // beyond the array its nearest row
+      if (const Box domain = domain_of(*array); !domain.empty())
+        return {smaller_of(rows.begin, domain.upper(0) - 1), larger_of(rows.end, domain.lower(0) + 1)};
+    return rows;
   }
 };
+// Throws ShapeMismatch where a halo names dimensions that the array lacks, or more neighbours there than it
+// has.
+template <class Access>
+void check_other_dimensions(const Access& access) {
+  if constexpr (requires { access.region.before; })
+    if (const Box& domain = access.array.domain(); domain.rank() < 2 || !domain.empty())
+      static_cast<void>(part_of(access.region, domain, {0, 1}, access.array.label()));
+}
 template <class F>
 struct RowsByFunction {
   F f;
@@ -61,9 +73,10 @@ StreamArray stream_array(const Access& access) {
   if constexpr (is_own<Region>) {
     array.rows_of = OwnRows();
   } else if constexpr (requires { access.region.edge; }) {
-    constexpr bool is_cyclic = std::is_same_v<decltype(access.region.edge), edge::Cyclic>;
-    array.cyclic = is_cyclic;
-    array.rows_of = RowsOfHalo<is_cyclic>{halo_rows_of(access, false), access.array.state()};
+    constexpr EdgeKind edges = edge_kind<std::remove_cvref_t<decltype(access.region.edge)>>;
+    array.cyclic = edges == EdgeKind::Cyclic;
+    array.rows_of = RowsOfHalo<edges>{halo_rows_of(access, false), access.array.state()};
+    check_other_dimensions(access);
   } else if constexpr (requires { access.region.f; }) {
     array.rows_of = RowsByFunction<decltype(access.region.f)>{access.region.f, access.array.state()};
     array.regular = false;

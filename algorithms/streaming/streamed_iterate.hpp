@@ -64,6 +64,15 @@ detail::StreamedState<BasicCoherentArray<T, Rank, L>, Edge> state(const BasicCoh
   static_assert(Rank > 0, "strata: state: a value has no rows");
   return {array, region};
 }
+/// The same: steps are cut in rows. ShapeMismatch where the array lacks a dimension that the halo names, or
+/// has fewer elements there than a cyclic one.
+template <class T, int Rank, class L, int Dimensions, class Edge>
+detail::StreamedState<BasicCoherentArray<T, Rank, L>, Edge> state(const BasicCoherentArray<T, Rank, L>& array,
+                                                                  const BoxHalo<Dimensions, Edge>& region) {
+  if (!array) detail::fail_no_array();
+  detail::check_other_dimensions(in(array, region));
+  return state(array, static_cast<const Halo<Edge>&>(region));
+}
 
 namespace detail {
 

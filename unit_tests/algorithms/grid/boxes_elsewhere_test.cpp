@@ -78,4 +78,38 @@ TEST_F(BoxesElsewhere, AreTheRowsThatStepsRead) {
   EXPECT_EQ(after(where, halo({1, 2}, {1, 2}, edge::cyclic)), after(where, halo(1, 1, edge::cyclic)));
 }
 
+TEST_F(BoxesElsewhere, MayNotNameMoreThanTheArrayHasInSlicesEither) {
+  const Plane u("u", n, m), v("v", n, m);
+  const CoherentArray<std::int64_t, rank<1>> line("line", n);
+  const auto where = streamed(Emulated{0}, 60000);
+  const auto refusal = [&](const auto& access) {
+    return message_of<ShapeMismatch>([&] { launch(where, mdrange({n, m}), Stencil{}, access, inout(v)); });
+  };
+  const auto far = halo({1, m + 1}, {1, 1}, edge::cyclic);
+  EXPECT_TRUE(has(refusal(in(u, far)), "at most 30 neighbours in dimension 1"));
+  EXPECT_TRUE(has(refusal(in(u, halo({1, 1, 1}, {1, 1, 1}))), "a halo of 3 dimensions"));
+  EXPECT_TRUE(has(message_of<ShapeMismatch>([&] { state(u, far); }), "in dimension 1"));
+  EXPECT_TRUE(has(message_of<ShapeMismatch>([&] {
+                    state(line, halo({1, 1}, {1, 1}));
+                  }),
+                  "a halo of 2 dimensions"));
+}
+
+struct SumOfThreeRows {
+  STRATA_FUNCTION void operator()(index_t i, auto x, auto y) const {
+    y(i) = x(i - 1) + 3 * x(i) + 5 * x(i + 1);
+  }
+};
+// Slices of work items beyond the array have its nearest row.
+TEST_F(BoxesElsewhere, DuplicatesOfAShortArrayAreItsLastRowInSlices) {
+  for (const index_t rows : {1, 2, 10}) {
+    const CoherentArray<std::int64_t, rank<1>> x("x", rows), y("y", 1000), known("known", 1000);
+    launch(on(Serial{}), rows, Iota{7}, out(x));
+    const auto near = halo(1, 1, edge::duplicate);
+    launch(on(Serial{}), 1000, SumOfThreeRows{}, in(x, near), out(known));
+    launch(streamed(Emulated{0}, 60000).chunk(64), 1000, SumOfThreeRows{}, in(x, near), out(y));
+    EXPECT_EQ(values(y), values(known)) << rows;
+  }
+}
+
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 
 using namespace coherent_testing;
 using strata_tests::Random;
-using Number = std::int64_t;
+using Number = std::uint64_t;  // sums may go around
 using Devices = Across<AnyHost, Emulated>;
 
 // Reads all the neighbours that it declares.
