@@ -4,6 +4,7 @@
 
 #include <strata/algorithms/coherent_launch.hpp>
 #include <strata/algorithms/streaming/stream_run.hpp>
+#include <strata/core/min_max.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
