@@ -15,7 +15,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -25,6 +24,7 @@
 #include <strata/core/files/async_file.hpp>
 
 #include "core/child_process.hpp"
+#include "core/files/small_disk.hpp"
 
 namespace {
 
@@ -413,26 +413,9 @@ TEST_F(AsyncFileOpening, DoesWithoutDirectReadsWhereTheFileSystemHasNone) {
   EXPECT_EQ(std::string(text, 4), std::to_string(getpid()).append("    ").substr(0, 4));
 }
 
-// A file system of 1 MiB at `folder`, where the system lets us make one.
-class SmallDisk {
- public:
-  explicit SmallDisk(const std::string& folder)
-      : is_there(mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=1m") == 0), folder_(folder) {}
-  ~SmallDisk() {
-    if (is_there) umount2(folder_.c_str(), MNT_DETACH);
-  }
-  SmallDisk(const SmallDisk&) = delete;
-  SmallDisk& operator=(const SmallDisk&) = delete;
-
-  const bool is_there;
-
- private:
-  const std::string folder_;
-};
-
 // The real thing, where a file system may be made.
 TEST_F(AsyncFileOpening, IsToldOfADiskThatIsFull) {
-  const SmallDisk disk(folder);
+  const strata_tests::SmallDisk disk(folder);
   if (!disk.is_there) GTEST_SKIP() << "no right to mount";
   const Buffer buffer(2 * mebi);
   {

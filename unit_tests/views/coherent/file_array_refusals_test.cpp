@@ -7,34 +7,17 @@
 #include <limits>
 #include <string>
 
-#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/files/small_disk.hpp"
 #include "core/random.hpp"
 #include "views/coherent/file_array_fixture.hpp"
 
 namespace {
 
 using namespace coherent_testing;
-
-// A file system of 1 MiB at `folder`, where the system lets us make one.
-class SmallDisk {
- public:
-  explicit SmallDisk(const std::string& folder)
-      : is_there(mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=1m") == 0), folder_(folder) {}
-  ~SmallDisk() {
-    if (is_there) umount2(folder_.c_str(), MNT_DETACH);
-  }
-  SmallDisk(const SmallDisk&) = delete;
-  SmallDisk& operator=(const SmallDisk&) = delete;
-
-  const bool is_there;
-
- private:
-  const std::string folder_;
-};
 
 // ---- what is refused
 
@@ -145,7 +128,7 @@ TEST_F(FileArrays, NeedPermission) {
 }
 
 TEST_F(FileArrays, TellAtCreationThatTheDiskIsFull) {
-  const SmallDisk disk(folder);
+  const strata_tests::SmallDisk disk(folder);
   if (!disk.is_there) GTEST_SKIP() << "no right to mount";
   const std::string what =
       message_of<FileError>([&] { static_cast<void>(file_array<double, rank<1>>(path, 1000000)); });
