@@ -16,6 +16,10 @@ ArrayPart part_of_use(const sequences::SequenceUse& use) {
   return {use.region.front(), {use.region.begin() + 1, use.region.end()}};
 }
 
+void add_label(std::string& labels, const std::string& label) {
+  if (labels.find(label) == std::string::npos) labels += (labels.empty() ? "" : ", ") + label;
+}
+
 }  // namespace
 
 ResidentArrays::ResidentArrays(DeviceInstance& device, QueueState& queue, const char* label)
@@ -42,7 +46,7 @@ std::string ResidentArrays::written_by(const std::vector<const Loop*>& loops) co
   std::string labels;
   for (const Loop* const loop : loops)
     for (const sequences::SequenceUse& use : loop->uses)
-      if (writes(use.mode)) labels += (labels.empty() ? "" : ", ") + label_of(use.array);
+      if (writes(use.mode)) add_label(labels, label_of(use.array));
   return labels;
 }
 
@@ -131,7 +135,19 @@ void ResidentArrays::during(int first, int count, const std::vector<Sliced>& sli
         ", which are resident, may be in part old and in part new: write them anew before they are "
         "used");
   }
-  call.end(0);
+  try {
+    call.end(0);
+  } catch (const Error& error) {
+    // What was to be read did not come to the device, and slices have gone through it all the same: their
+    // kernels waited for a copy that had failed.
+    std::string written = written_by(loops);
+    for (const Sliced& s : sliced)
+      if (s.is_used && s.is_written) add_label(written, "\"" + s.state->label + "\"");
+    if (written.empty()) throw;
+    throw DataLost(std::string(error.what()) + "\nThe values of " + written +
+                   ", which the loops have written meanwhile, may be wrong: write them anew before they are "
+                   "used");
+  }
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -37,7 +37,8 @@ class ResidentArrays : public RefCounted, public sequences::DeclaredLoops {
   void check(int first, int count, const std::vector<Sliced>& sliced) const;
   /// check(), then calls run(), which returns when all is done; meanwhile the arrays of these loops are on
   /// the device. OutOfMemory. If run() throws: DataLost where has_begun() says that loops may have written,
-  /// else that error, with the arrays unchanged.
+  /// else that error, with the arrays unchanged. DataLost, too, if a copy to the device failed that loops
+  /// have read from all the same.
   void during(int first, int count, const std::vector<Sliced>& sliced, const Function<void()>& run,
               const Function<bool()>& has_begun);
   /// Meanwhile: where the use of a number is.

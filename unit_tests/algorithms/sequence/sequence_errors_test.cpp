@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <strata/algorithms/streaming/streamed_sequence.hpp>
@@ -192,6 +193,69 @@ TEST_F(SequenceFailures, OfKernelsCopiesAndMemoryAreErrorsAndTheNextRunIsRight) 
     EXPECT_GT(k, 1);
     EXPECT_LT(k, 100);
   }
+}
+
+// Another thread takes the errors of a device before each kernel that is enqueued.
+struct TakesErrors : Listener {
+  TakesErrors() { add_listener(*this); }
+  ~TakesErrors() override { remove_listener(*this); }
+  void on_event(const HookEvent& event) override {
+    if (event.kind != EventKind::BeginFor) return;
+    std::thread([] {
+      try {
+        wait(Emulated{0});
+      } catch (const Error&) {
+      }
+    }).join();
+  }
+};
+// Slices go on where the copy of a resident array has failed, and somebody else has heard of it: what they
+// made of it is named.
+TEST_F(SequenceFailures, OfCopiesOfResidentArraysNameWhatSlicesHaveWrittenMeanwhile) {
+  const index_t n = 400;
+  int named = 0;
+  for (int k = 1; k < 100; ++k) {
+    SCOPED_TRACE(k);
+    const CoherentArray<double, rank<1>> x("x", n), y("y", n), own("own", n);
+    for (const auto* array : {&x, &y, &own}) {
+      const auto first = array->write();
+      for (index_t i = 0; i < n; ++i) first(i) = 8;
+    }
+    Sequence steps("steps", streamed(on(Emulated{0}), 1 << 12).chunk(50));
+    steps.loop("sliced", n, Grow{}, resident(in(x)), inout(y));
+    steps.loop("resident", n, Grow{}, in(y), resident(inout(own)));
+    emulated::fail(emulated::Fault::Copy, k);
+    std::string told;
+    const TakesErrors others;
+    try {
+      steps.run(1);
+    } catch (const Error& error) {
+      told = error.what();
+    }
+    const auto expect = [&](const auto& array, double one, const std::string& name) {
+      if (told.find(name) != std::string::npos) return;
+      std::vector<double> seen;
+      try {
+        seen = stream_test::values(array);
+      } catch (const DataLost& error) {
+        EXPECT_NE(std::string(error.what()).find(name), std::string::npos) << error.what();
+        return;
+      } catch (const Error&) {  // the copy to the host, which is done again
+        seen = stream_test::values(array);
+      }
+      EXPECT_EQ(seen, std::vector<double>(n, one)) << told;
+    };
+    const bool is_done = told.empty();
+    expect(y, is_done ? 8 + 4 : 8, "\"y\"");
+    expect(own, is_done ? 12 + 4 : 8, "\"own\"");
+    named +=
+        told.find("The values of \"own\", \"y\", which the loops have written meanwhile, may be wrong") !=
+        std::string::npos;
+    emulated::clear_faults();
+    if (is_done) break;
+    ASSERT_LT(k, 99);
+  }
+  EXPECT_GE(named, 1);
 }
 
 struct Launches : Listener {
