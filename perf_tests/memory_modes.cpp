@@ -106,7 +106,7 @@ class MemoryModes {
       : options_(options), modes_(modes), report_(report), type_(type), host_(std::min(8, processors())) {}
 
   void all() {
-    for (index_t bytes = modes_.from; bytes <= modes_.to; bytes *= 2) {
+    for (index_t bytes = modes_.from; bytes <= modes_.to; bytes *= 4) {
       for (const Pattern pattern : {Pattern::Full, Pattern::Partial, Pattern::Multikernel})
         race({pattern, elements(bytes)}, {std::begin(memory_modes), std::end(memory_modes)});
       if (static_cast<double>(bytes) >= smallest_rate) directions(elements(bytes));
@@ -133,9 +133,9 @@ class MemoryModes {
   static double bytes_of(index_t n) { return static_cast<double>(n) * sizeof(T); }
   int rounds(index_t n) const {
     const double bytes = bytes_of(n);
-    return options_.reps_or(bytes <= 1 << 20 ? 51 : bytes <= 1 << 26 ? 11 : 3);
+    return options_.reps_or(bytes <= 1 << 20 ? 101 : bytes <= 1 << 26 ? 41 : 9);
   }
-  static constexpr double seconds_a_race = 3;
+  static constexpr double seconds_a_race = 6;
   static constexpr double smallest_rate = 16 << 20;  // bytes from which times are those of the link
 
   void add(const std::string& name, index_t n, const Statistics& time, double value, const char* unit,

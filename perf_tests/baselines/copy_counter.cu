@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <iterator>
 #include <string>
+#include <thread>
 #include <type_traits>
 
 #include <cuda_runtime.h>
@@ -47,6 +49,9 @@ struct Cupti {
   std::atomic<strata::index_t> asked_to_devices = 0, asked_to_host = 0, faulted_to_devices = 0,
                                faulted_to_host = 0, gpu_faults = 0, host_faults = 0;
 
+  strata::index_t sum_of_pages() const {
+    return asked_to_devices + asked_to_host + faulted_to_devices + faulted_to_host + gpu_faults + host_faults;
+  }
   void forget() {
     for (std::atomic<strata::index_t>* count :
          {&to_devices, &from_devices, &asked_to_devices, &asked_to_host, &faulted_to_devices,
@@ -158,15 +163,29 @@ CopyCounter::Pages CopyCounter::pages() const {
           cupti.host_faults};
 }
 
+// The driver hands over what it counts of managed memory some time after it has happened.
+void CopyCounter::settle() {
+  constexpr int most = 10;
+  strata::index_t last = -1;
+  for (int k = 0; k < most; ++k) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (const CUptiResult result = cupti.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); result != CUPTI_SUCCESS)
+      reason_ = text_of("cuptiActivityFlushAll", result);
+    const strata::index_t sum = cupti.sum_of_pages();
+    if (sum == last) return;
+    last = sum;
+  }
+}
+
 void CopyCounter::begin() {
-  if (counts_pages_) cupti.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);  // what came before
+  if (counts_pages_) settle();  // what came before
   cupti.forget();
   if (const CUptiResult result = cupti.enable(CUPTI_ACTIVITY_KIND_MEMCPY); result != CUPTI_SUCCESS)
     reason_ = text_of("cuptiActivityEnable", result);
 }
 CopyCounter::Bytes CopyCounter::end() {
-  const std::uint32_t how = counts_pages_ ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0;
-  if (const CUptiResult result = cupti.flush(how); result != CUPTI_SUCCESS)
+  if (counts_pages_) settle();
+  else if (const CUptiResult result = cupti.flush(0); result != CUPTI_SUCCESS)
     reason_ = text_of("cuptiActivityFlushAll", result);
   cupti.disable(CUPTI_ACTIVITY_KIND_MEMCPY);
   return {cupti.to_devices, cupti.from_devices};

@@ -41,6 +41,8 @@ class CopyCounter {
   Pages pages() const;
 
  private:
+  void settle();
+
   bool counts_pages_ = false;
   std::string reason_;
 };

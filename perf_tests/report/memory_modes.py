@@ -6,8 +6,8 @@
     perf_tests/report/memory_modes.py --check    # changes nothing; status 1 where they and the results disagree
     perf_tests/report/memory_modes.py --results FILE --traces DIR --pictures DIR    # of another run; tables to the terminal
 
-The results are perf_tests/results/h200_memory_modes.json, for figure 5 the traces in h200_memory_modes_traces beside it:
-what `strata_memory_modes --json FILE --traces DIR` writes. Between `<!-- modes: NAME -->` and `<!-- end -->` the page belongs
+The results are perf_tests/results/h200_memory_modes.json or h100_memory_modes.json, whichever is newer, for figure 5 the traces
+beside it: what `strata_memory_modes --json FILE --traces DIR` writes. Between `<!-- modes: NAME -->` and `<!-- end -->` the page belongs
 to this program. What was not measured is left out.
 """
 import argparse
@@ -23,8 +23,8 @@ import targets
 from formats import measured, ratio
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-RESULTS = ROOT / "perf_tests/results/h200_memory_modes.json"
-TRACES = ROOT / "perf_tests/results/h200_memory_modes_traces"
+RESULTS = report.newest(ROOT / "perf_tests/results", "memory_modes")
+TRACES = RESULTS.with_name(RESULTS.stem + "_traces")
 PAGE = ROOT / "docs/memory_modes.md"
 PICTURES = ROOT / "docs/pictures"
 MARK = re.compile(r"(<!-- modes: ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)

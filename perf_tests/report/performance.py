@@ -7,7 +7,8 @@
 
 Between `<!-- measured: NAME -->` and `<!-- end -->` the page belongs to this program, the rest to its authors. Results
 are perf_tests/results/{h200,host}_PROGRAM.json and {h200,host}_{thermal,dynamics}_sweep.csv; what no file has is
-left out. Targets and reasons are in targets.json, the figures of Kokkos 4.6.99 in kokkos_4_6_99.json.
+left out. Of the memory modes h100_PROGRAM.json counts where it is newer. Targets and reasons are in targets.json, the figures
+of Kokkos 4.6.99 in kokkos_4_6_99.json.
 """
 import argparse
 import pathlib
@@ -42,6 +43,10 @@ class Results:
     @staticmethod
     def read_tests(folder, machine):
         found = [report.read(path) for path in folder.glob(f"{machine}_*.json")]
+        if machine == "h200":  # what has a page of its own may have been measured on another GPU since
+            found += [test for test in map(report.read, folder.glob("h100_*.json")) if test["program"] in OWN_PAGES]
+            last = {test["program"]: test["date"] for test in sorted(found, key=lambda test: test["date"])}
+            found = [test for test in found if test["program"] not in OWN_PAGES or test["date"] == last[test["program"]]]
         return sorted(found, key=rank)
 
 

@@ -37,6 +37,12 @@ def read(path):
     return report
 
 
+def newest(folder, program, machines=("h200", "h100")):
+    """The file of a program in a folder of results that was measured last, on any of the machines; without one the first's."""
+    found = [path for path in (folder / f"{machine}_{program}.json" for machine in machines) if path.exists()]
+    return max(found, key=lambda path: read(path)["date"]) if found else folder / f"{machines[0]}_{program}.json"
+
+
 def table(results):
     lines = ["| case | device | type | n | median | min to p90 | value | of ceiling | of baseline |",
              "|---|---|---|---:|---:|---:|---:|---:|---:|"]

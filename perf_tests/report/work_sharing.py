@@ -6,7 +6,7 @@
     perf_tests/report/work_sharing.py --check    # changes nothing; status 1 where it does not show the results
     perf_tests/report/work_sharing.py --results FILE --picture FILE    # of another run; a table to the terminal
 
-The results are perf_tests/results/h200_work_sharing.json: what `strata_work_sharing --device Cuda --json FILE` writes. A panel
+The results are perf_tests/results/h200_work_sharing.json or h100_work_sharing.json, whichever is newer: what `strata_work_sharing --device Cuda --json FILE` writes. A panel
 for each size: the time of a fit by the number of host threads beside the GPU, static (the host has a share of 0.01, as in the
 paper) and dynamic, beside the GPU alone, the host alone and the same by hand.
 """
@@ -20,7 +20,7 @@ import figures
 import report
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-RESULTS = ROOT / "perf_tests/results/h200_work_sharing.json"
+RESULTS = report.newest(ROOT / "perf_tests/results", "work_sharing")
 PICTURE = ROOT / "docs/pictures/work_sharing_6.png"
 CURVES = {"static": "static, α = 0.01", "dynamic": "dynamic", "host only": "host only"}
 LEVELS = {"flow, static, GPU only": "static, GPU only", "flow, dynamic, GPU only": "dynamic, GPU only",
