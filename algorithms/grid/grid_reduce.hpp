@@ -89,9 +89,9 @@ GridShape shape_of_blocks(const Where& where) {
       return shape.weights[d].empty() ? 1. : shape.weights[d][k];
     };
     std::vector<double> sizes;
-    for (std::size_t j = 0; j < shape.parts[1]; ++j)
-      for (std::size_t k = 0; k < shape.parts[2]; ++k) sizes.push_back(size(1, j) * size(2, k));
-    shape.parts[1] *= shape.parts[2];
+    for (std::size_t j = 0; j < shape.count[1]; ++j)
+      for (std::size_t k = 0; k < shape.count[2]; ++k) sizes.push_back(size(1, j) * size(2, k));
+    shape.count[1] *= shape.count[2];
     shape.weights[1] = static_cast<std::vector<double>&&>(sizes);
     shape.cuts = 2;
   }
@@ -116,7 +116,6 @@ void reduce_on_grid(const char* label, const Where& where, const R& work, const 
   const GridParts grid =
       grid_parts(shape_of_blocks(where), GridItems{{range.of[0], ResidentRows{0, columns.blocks}}, 2},
                  {alignment_of_all<Accesses...>(), columns.unit(), 1});
-  const auto reducer = Reduction::reducer(kernel, into);
   const CoherentArray<T, rank<2>, LayoutRight> values("partial results", range.of[0].end - range.of[0].begin,
                                                       columns.blocks, uninitialized, MemoryMode::Smart);
   {
@@ -140,23 +139,24 @@ void reduce_on_grid(const char* label, const Where& where, const R& work, const 
             call, static_cast<int>(p), on, false,
             [&](const auto& to, const auto&... resolved) {
               make_block_values<Reduction>(label, on, work, mine, blocks, kernel, into, to,
-                                           part_access<2>(resolved, accesses, items)...);
+                                           with_columns<2>(resolved, accesses, items)...);
             },
             all, accesses...);
       });
   }
-  visit_part(where, 0, [&](const auto& on) {
+  visit_part(where, 0, [&]<class D>(const On<D>& on) {
+    const auto reducer = Reduction::template reducer<KernelCallOf<D>>(kernel, into);
+    using Reducer = std::remove_const_t<decltype(reducer)>;
     const index_t first = range.of[0].begin, end = range.of[0].end;
     index_t step = 1;
     for (index_t left = columns.blocks; left > joined_by_item; step *= joined_by_item) {
       left = (left - 1) / joined_by_item + 1;
       launch_at(label, on, mdrange({end - first, left}),
-                JoinGroupOfBlocks<std::remove_const_t<decltype(reducer)>>{reducer, columns.blocks, step},
-                inout(values, everything));
+                JoinGroupOfBlocks<Reducer>{reducer, columns.blocks, step}, inout(values, everything));
     }
     reduce_on_one(label, on, mdrange({first, 0}, {end, 1}),
-                  JoinBlocks<std::remove_const_t<decltype(reducer)>>(reducer, first, columns.blocks, step),
-                  static_cast<Into&&>(into), inout(values, everything));
+                  JoinBlocks<Reducer>(reducer, first, columns.blocks, step), static_cast<Into&&>(into),
+                  inout(values, everything));
   });
 }
 
