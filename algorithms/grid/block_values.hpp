@@ -11,6 +11,7 @@
 #include <strata/algorithms/parallel_for.hpp>
 #include <strata/core/check.hpp>
 #include <strata/core/reduction_tree.hpp>
+#include <strata/devices/host/loops.hpp>
 #include <strata/devices/kernel_call.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -33,14 +34,16 @@ struct RowBlocks {
       item /= n;
     }
   }
-  STRATA_FUNCTION void step(index_t (&at)[Rank]) const {
-    if constexpr (Rank == 2) {
-      ++at[1];  // a block does not go beyond its row
-    } else {
-      for (int d = Rank - 1; d > 0; --d) {
-        if (++at[d] < box.upper[d]) return;
-        at[d] = box.lower[d];
-      }
+  /// Whether so many items from `at` on lie along the last dimension.
+  STRATA_FUNCTION bool has_next(const index_t (&at)[Rank], index_t items) const {
+    return box.upper[Rank - 1] - at[Rank - 1] >= items;
+  }
+  /// Goes on by so many, which lie along the last dimension; at the end of a row anywhere.
+  STRATA_FUNCTION void step(index_t (&at)[Rank], index_t items) const {
+    at[Rank - 1] += items;
+    for (int d = Rank - 1; d > 1 && at[d] == box.upper[d]; --d) {
+      at[d] = box.lower[d];
+      ++at[d - 1];
     }
   }
 };
@@ -62,22 +65,42 @@ struct ReduceBlock {
     rows.find(first, at);
     T lane[lanes];
     for (index_t l = 0; l < lanes && l < count; ++l) reducer.init(lane[l]);
-    for (index_t k = 0; k < count; k += lanes)
-      for (index_t l = 0; l < lanes && k + l < count; ++l) {
-        call<typename P::device_type>(std::make_index_sequence<Rank>(), at, views..., lane[l]);
-        rows.step(at);
+    for (index_t k = 0; k < count; k += lanes) {
+      if (count - k >= lanes && rows.has_next(at, lanes)) {
+        STRATA_INDEPENDENT_ITEMS
+        for (int l = 0; l < lanes; ++l)
+          call<typename P::device_type>(std::make_index_sequence<Rank>(), at, l, views..., lane[l]);
+        rows.step(at, lanes);
+        continue;
       }
+      for (index_t l = 0; l < lanes && k + l < count; ++l) {
+        call<typename P::device_type>(std::make_index_sequence<Rank>(), at, 0, views..., lane[l]);
+        rows.step(at, 1);
+      }
+    }
     join_lanes<lanes>(lane, count, [this](T& a, const T& b) { reducer.join(a, b); });
     values(row - rows.box.lower[0], block) = lane[0];
   }
 
  private:
+  // The kernel for the item `ahead` items after `at`, along the last dimension.
   template <class D, std::size_t... R, class... A>
-  STRATA_FUNCTION void call(std::index_sequence<R...>, const index_t* at, A&&... arguments) const {
+  STRATA_FUNCTION void call(std::index_sequence<R...>, const index_t* at, index_t ahead,
+                            A&&... arguments) const {
     if constexpr (std::is_void_v<Tag>)
-      KernelCallOf<D>::call(kernel, index_t{at[R]}..., static_cast<A&&>(arguments)...);
-    else KernelCallOf<D>::call(kernel, Tag{}, index_t{at[R]}..., static_cast<A&&>(arguments)...);
+      KernelCallOf<D>::call(kernel, (at[R] + (R + 1 == Rank ? ahead : 0))..., static_cast<A&&>(arguments)...);
+    else
+      KernelCallOf<D>::call(kernel, Tag{}, (at[R] + (R + 1 == Rank ? ahead : 0))...,
+                            static_cast<A&&>(arguments)...);
   }
+};
+
+// A block is no lane of a loop over items: its own items are.
+template <class K, class Tag, int Rank, class Reducer>
+struct KernelWithin<ReduceBlock<K, Tag, Rank, Reducer>> {
+  struct type {
+    void operator()(index_t) const;
+  };
 };
 
 // The end of a block where the device has a way of its own to make it.
