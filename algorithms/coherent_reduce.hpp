@@ -50,18 +50,20 @@ V into_view(const Into&, const V& view) {
   return view;
 }
 
-// The value type of a reduction, and how it is joined.
+// The value type of a reduction, and how it is joined: functions of the user are called by `Call`.
 template <class K, class Into>
 struct ReductionOf {
   using functor_type = FunctorOf<K>;
   using value_type = typename functor_type::value_type;
-  static FunctorReducer<functor_type> reducer(const K& kernel, const Into&) {
-    return FunctorReducer<functor_type>(functor_of(kernel));
+  template <class Call = KernelCall>
+  static FunctorReducer<functor_type, Call> reducer(const K& kernel, const Into&) {
+    return FunctorReducer<functor_type, Call>(functor_of(kernel));
   }
 };
 template <class K, class Operation, class T, class Target>
 struct ReductionOf<K, Reducer<Operation, T, Target>> {
   using value_type = T;
+  template <class Call = KernelCall>
   static Reducer<Operation, T, NoTarget> reducer(const K&, const Reducer<Operation, T, Target>&) {
     return {};
   }

@@ -45,11 +45,29 @@ bool is_part(const BadAccess& r) {
 // A view of a part of an array, a subview or an unmanaged view, has other indices than that.
 std::string array_name(const BadAccess& r) {
   const Owner owner = owner_of(r.data);
-  if (is_part(r)) return owner.name;
+  if (is_part(r) || r.columns > 0) return owner.name;
   if (owner.offset == 0 && r.bytes < owner.bytes && r.bytes > 0)
     return "a view of the first " + std::to_string(r.bytes) + " bytes of " + owner.name;
   if (owner.offset == 0) return owner.name;
   return "a view that begins " + std::to_string(owner.offset) + " bytes into " + owner.name;
+}
+
+// An index of the array, but beyond the columns that a box of a grid declared.
+std::string columns_message(const BadAccess& r) {
+  int d = 1;
+  while (d < r.columns && r.index[d] >= r.columns_begin[d - 1] && r.index[d] < r.columns_end[d - 1]) ++d;
+  const std::string dimension = "dimension " + std::to_string(d);
+  const std::string text = " lies in the array, but outside of [" + std::to_string(r.columns_begin[d - 1]) +
+                           ", " + std::to_string(r.columns_end[d - 1]) + ") in " + dimension +
+                           ", which the launch declares for the box that this device has in the grid; ";
+  if (r.is_read)
+    return text + "declare what work items read there: a halo of as many neighbours in " + dimension +
+           ", such as halo({1, 1}, {1, 1}), or a larger region";
+  return text +
+         "of an array that it writes a work item uses the elements of its own indices only: launch over "
+         "the elements that are written, read neighbours from a second array, or give the grid one part "
+         "along index " +
+         std::to_string(d);
 }
 
 std::string message(const BadAccess& r) {
@@ -67,6 +85,7 @@ std::string message(const BadAccess& r) {
     inside = inside && r.index[i] >= r.begin[i] && r.index[i] < r.end[i];
   if (r.rank > 0 && (r.count > r.rank || (r.count > 0 && r.count < r.rank && inside)))
     return text + ": it has rank " + std::to_string(r.rank);
+  if (inside && r.columns > 0) return text + columns_message(r);
   text += " lies outside [";
   for (int i = 0; i < r.rank; ++i) {
     text += i ? ") x [" : "";

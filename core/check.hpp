@@ -23,6 +23,12 @@ struct BadAccess {
   index_t resident_begin = 0;
   index_t resident_end = 0;
   bool is_over = false;  // by a copy of a host view that has ended
+  bool is_read = false;  // where columns are declared: by a view for reading
+  // What a device's box of a grid declared in the dimensions after the first, in `columns` of them.
+  static constexpr int most_columns = 2;
+  int columns = 0;
+  index_t columns_begin[most_columns] = {};
+  index_t columns_end[most_columns] = {};
 };
 
 /// An assertion that failed. Copies, as the literals of a kernel lie in the memory of its device.

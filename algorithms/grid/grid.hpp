@@ -8,10 +8,11 @@
 //   across(devices).grid(2, 3).weighted({{1, 1}, {2, 1, 1}})    // sizes of rows, of columns
 //
 // Part (i, j) is device i * p1 + j of the list. Work is an mdrange of at least as many dimensions as the
-// grid. Devices that have nothing to do, as there are fewer rows or columns than parts, take no part,
+// grid. Devices that have nothing to do, as there are fewer rows or columns than parts, are left out,
 // but for the first, which joins the values of a reduction.
 //
-// What a part touches of an array, by the region of its access (views/coherent/access_region.hpp):
+// What the work items of a device touch of an array, by the region of its access
+// (views/coherent/access_region.hpp):
 //
 //   none, of out and inout     the elements of its indices: its box, and all of further dimensions
 //   none, of in                the rows of its left-most indices, all columns, as everywhere
@@ -23,14 +24,15 @@
 //
 // So what `in` reads on one device it reads in a grid; inout reads its own elements only, in a grid, and a
 // kernel that reads others of the array that it writes needs a second array. Declared boxes copy least. What
-// is written must be boxes: AccessConflict where parts would write the same. A work item writes
-// the elements of its own indices only; checked builds find others (part_view.hpp). Devices allocate whole
-// rows of arrays: those of a part.
+// is written must be boxes: AccessConflict where devices would write the same. A work item writes
+// the elements of its own indices only; checked builds find others (column_view.hpp). Devices allocate whole
+// rows of arrays: those of their boxes.
 //
 // A sum has the same bits as on one device: rows are the leaves of its tree (core/reduction_tree.hpp), and
 // are cut between blocks of 512 items, so parts of a reduction are not those of a launch where rows are
-// short. Values of blocks, one for each row at least, are joined on the first device: where rows
-// are short these are nearly as many as the items.
+// short. On a GPU a warp makes the value of a block, as in other reductions (block_values.hpp). Values of
+// blocks, one for each row at least, are joined on the first device: where rows are short these are nearly as
+// many as the items.
 //
 // Neither scans, sequences nor streamed launches take a grid, and its parts are neither adaptive nor dynamic.
 // Errors are those of launches across devices (coherent_launch.hpp).

@@ -5,20 +5,20 @@
 #include <vector>
 
 #include <strata/algorithms/coherent_launch.hpp>
+#include <strata/algorithms/grid/column_view.hpp>
 #include <strata/algorithms/grid/grid_place.hpp>
 #include <strata/algorithms/grid/grid_regions.hpp>
-#include <strata/algorithms/grid/part_view.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
-// ---- what parts do
+// ---- what a part does: the work of a device
 
-// The box of a range that a part has.
+// The box of a range with these items.
 template <class R>
 struct BoxOfWork;
 template <int Rank>
 struct BoxOfWork<MDRange<Rank>> {
-  static MDRange<Rank> part(MDRange<Rank> r, const GridItems& items) {
+  static MDRange<Rank> of(MDRange<Rank> r, const GridItems& items) {
     for (int d = 0; d < items.cuts; ++d) {
       r.lower[d] = items.of[static_cast<std::size_t>(d)].begin;
       r.upper[d] = items.of[static_cast<std::size_t>(d)].end;
@@ -28,15 +28,15 @@ struct BoxOfWork<MDRange<Rank>> {
 };
 template <class R, class Static>
 struct BoxOfWork<Hinted<R, Static>> {
-  static auto part(const Hinted<R, Static>& w, const GridItems& items) {
-    const auto mine = BoxOfWork<R>::part(w.work, items);
+  static auto of(const Hinted<R, Static>& w, const GridItems& items) {
+    const auto mine = BoxOfWork<R>::of(w.work, items);
     return Hinted<std::remove_const_t<decltype(mine)>, Static>{mine, w.hints};
   }
 };
 template <class Tag, class R>
 struct BoxOfWork<Tagged<Tag, R>> {
-  static auto part(const Tagged<Tag, R>& t, const GridItems& items) {
-    return tagged<Tag>(BoxOfWork<R>::part(t.work, items));
+  static auto of(const Tagged<Tag, R>& t, const GridItems& items) {
+    return tagged<Tag>(BoxOfWork<R>::of(t.work, items));
   }
 };
 
@@ -60,13 +60,13 @@ void declare_items(CoherentCall& call, const GridParts& grid, const Access& acce
       if (const std::size_t sides = grid.sides[static_cast<std::size_t>(d)]; sides > 1)
         fail_written_by_several(call.name(), access.array.label(), A::rank, d, sides);
   }
-  ArrayPart part;
+  ArrayPart touched;
   try {
-    part = part_of_access(access, items);
+    touched = region_of_items(access, items);
   } catch (const ShapeMismatch& error) {
     call.fail_region(error);
   }
-  call.add_use(*access.array.state(), Access::mode, static_cast<ArrayPart&&>(part));
+  call.add_use(*access.array.state(), Access::mode, static_cast<ArrayPart&&>(touched));
 }
 
 // Neighbours that a work item reads in dimension `d`.
@@ -111,7 +111,7 @@ void run_items(CoherentCall& call, int number, const On<D>& where, const GridIte
   };
   const GridItems inner = inner_items(all, accesses...);
   if (inner.of[0].begin < inner.of[0].end &&
-      call.begin_early(number, {part_of_access(accesses, inner)...}, false)) {
+      call.begin_early(number, {region_of_items(accesses, inner)...}, false)) {
     run(inner);
     call.begin(number);
     for (const GridItems& items : outer_items(all, inner)) run(items);
@@ -119,7 +119,8 @@ void run_items(CoherentCall& call, int number, const On<D>& where, const GridIte
   } else {
     run_part(
         call, number, where, false,
-        [&](const auto&... resolved) { f(all, part_access<Cuts>(resolved, accesses, all)...); }, accesses...);
+        [&](const auto&... resolved) { f(all, with_columns<Cuts>(resolved, accesses, all)...); },
+        accesses...);
   }
 }
 
@@ -141,7 +142,7 @@ void launch_grid(const char* label, const Where& where, const R& work, const K& 
       run_items<PlaceTraits<Where>::cuts>(
           call, static_cast<int>(p), on, grid.parts[p].items,
           [&](const GridItems& items, const auto&... resolved) {
-            const auto mine = BoxOfWork<R>::part(work, items);
+            const auto mine = BoxOfWork<R>::of(work, items);
             launch_for(label, on, mine,
                        bind_kernel<D, std::remove_const_t<decltype(mine)>>(kernel, resolved...));
           },

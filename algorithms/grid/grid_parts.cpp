@@ -37,7 +37,7 @@ GridParts grid_parts(const GridShape& shape, const GridItems& range,
   GridParts result;
   std::array<std::vector<ResidentRows>, most_cuts> runs;
   for (std::size_t d = 0; d < cuts; ++d) {
-    runs[d] = split_range(range.of[d].begin, range.of[d].end, shape.parts[d], shape.weights[d], align[d]);
+    runs[d] = split_range(range.of[d].begin, range.of[d].end, shape.count[d], shape.weights[d], align[d]);
     for (const ResidentRows run : runs[d]) result.sides[d] += run.begin < run.end;
   }
   for (const bool hosts : {false, true})
@@ -46,8 +46,8 @@ GridParts grid_parts(const GridShape& shape, const GridItems& range,
       GridPart part{place, {{}, shape.cuts}};
       bool has_work = true;
       std::size_t rest = place;
-      for (std::size_t d = cuts; d-- > 0; rest /= shape.parts[d]) {
-        part.items.of[d] = runs[d][rest % shape.parts[d]];
+      for (std::size_t d = cuts; d-- > 0; rest /= shape.count[d]) {
+        part.items.of[d] = runs[d][rest % shape.count[d]];
         has_work = has_work && part.items.of[d].begin < part.items.of[d].end;
       }
       if (has_work) result.parts.push_back(part);

@@ -1,4 +1,5 @@
-// How the work of a launch is cut into a grid of parts, and what is wrong with one. Pure logic.
+// How the work of a launch is cut into a grid of parts, and what is wrong with one. A part is the work of a
+// device; what its items touch of an array is a region (grid_regions.hpp). Pure logic.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -22,7 +23,7 @@ struct GridItems {
   std::span<const ResidentRows> all() const { return {of.data(), static_cast<std::size_t>(cuts)}; }
 };
 
-/// A part that has work.
+/// The work of a device that has some.
 struct GridPart {
   std::size_t place;  // its number, the last index of the grid counting fastest
   GridItems items;
@@ -36,9 +37,9 @@ struct GridParts {
 
 /// A grid of devices.
 struct GridShape {
-  std::array<std::size_t, most_cuts> parts{};
+  std::array<std::size_t, most_cuts> count{};  // of the parts along each dimension
   int cuts = 0;
-  std::vector<std::vector<double>> weights;  // of the parts along each dimension; empty: equal
+  std::vector<std::vector<double>> weights;  // of those; empty: equal
   std::vector<bool> is_host;                 // of the devices
 };
 

@@ -84,7 +84,7 @@ struct CompileAt<GridAcross<Cuts, D...>> : CompileAt<Across<D...>> {};
 template <int Cuts, class... D>
 GridShape shape_of(const GridAcross<Cuts, D...>& where) {
   GridShape shape{{}, Cuts, where.weights, hosts_of(where)};
-  std::copy(where.shape.begin(), where.shape.end(), shape.parts.begin());
+  std::copy(where.shape.begin(), where.shape.end(), shape.count.begin());
   return shape;
 }
 

@@ -10,91 +10,49 @@
 #include <numeric>
 
 #include <strata/algorithms/coherent_reduce.hpp>
+#include <strata/algorithms/grid/block_values.hpp>
 #include <strata/algorithms/grid/grid_launch.hpp>
 #include <strata/core/reduction_tree.hpp>
-#include <strata/devices/kernel_call.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
-// The rows of a box in blocks of items, the last index counting fastest.
-template <int Rank>
-struct RowBlocks {
-  TileRange<Rank> box;
+// Of a row the values of blocks, joined pairwise, in place: each stands for `step` blocks, up to the one that
+// stands for `last_step`.
+template <class Reducer, class P>
+STRATA_FUNCTION void join_blocks(const Reducer& reducer, const P& values, index_t row, index_t first,
+                                 index_t blocks, index_t step, index_t last_step) {
+  const index_t left = blocks - first, end = left < last_step ? left : last_step;
+  for (; step < end; step *= 2)
+    for (index_t b = 0; b + step < end; b += 2 * step)
+      reducer.join(values(row, first + b), values(row, first + b + step));
+}
 
-  STRATA_FUNCTION index_t row_items() const {
-    index_t items = 1;
-    for (int d = 1; d < Rank; ++d) items *= box.upper[d] > box.lower[d] ? box.upper[d] - box.lower[d] : 0;
-    return items;
-  }
-  /// Sets the indices of item `item` of a row.
-  STRATA_FUNCTION void find(index_t item, index_t (&at)[Rank]) const {
-    for (int d = Rank - 1; d > 0; --d) {
-      const index_t n = box.upper[d] - box.lower[d];
-      at[d] = box.lower[d] + item % n;
-      item /= n;
-    }
-  }
-  STRATA_FUNCTION void step(index_t (&at)[Rank]) const {
-    if constexpr (Rank == 2) {
-      ++at[1];  // a block does not go beyond its row
-    } else {
-      for (int d = Rank - 1; d > 0; --d) {
-        if (++at[d] < box.upper[d]) return;
-        at[d] = box.lower[d];
-      }
-    }
-  }
-};
-
-// values(row, block) = the value of a block of a row, which a work item makes; lanes are those of the tree.
-template <class K, class Tag, int Rank, class Reducer>
-struct ReduceBlock {
-  K kernel;
+// Rows of many blocks: a work item joins the values of a group.
+inline constexpr index_t joined_by_item = 32;
+template <class Reducer>
+struct JoinGroupOfBlocks {
   Reducer reducer;
-  RowBlocks<Rank> rows;
+  index_t blocks, step;
 
-  template <class P, class... V>
-  STRATA_FUNCTION void operator()(index_t row, index_t block, const P& values, const V&... views) const {
-    using T = typename P::value_type;
-    constexpr int lanes = reduction_lanes<T>;
-    const index_t first = block * reduction_block, left = rows.row_items() - first;
-    const index_t count = left < reduction_block ? left : reduction_block;
-    index_t at[Rank] = {row};
-    rows.find(first, at);
-    T lane[lanes];
-    for (index_t l = 0; l < lanes && l < count; ++l) reducer.init(lane[l]);
-    for (index_t k = 0; k < count; k += lanes)
-      for (index_t l = 0; l < lanes && k + l < count; ++l) {
-        call<typename P::device_type>(std::make_index_sequence<Rank>(), at, views..., lane[l]);
-        rows.step(at);
-      }
-    join_lanes<lanes>(lane, count, [this](T& a, const T& b) { reducer.join(a, b); });
-    values(row - rows.box.lower[0], block) = lane[0];
-  }
-
- private:
-  template <class D, std::size_t... R, class... A>
-  STRATA_FUNCTION void call(std::index_sequence<R...>, const index_t* at, A&&... arguments) const {
-    if constexpr (std::is_void_v<Tag>)
-      KernelCallOf<D>::call(kernel, index_t{at[R]}..., static_cast<A&&>(arguments)...);
-    else KernelCallOf<D>::call(kernel, Tag{}, index_t{at[R]}..., static_cast<A&&>(arguments)...);
+  template <class P>
+  STRATA_FUNCTION void operator()(index_t row, index_t group, const P& values) const {
+    const index_t stride = step * joined_by_item;
+    join_blocks(reducer, values, row, group * stride, blocks, step, stride);
   }
 };
 
-// Adds the value of a row to a reduction over rows: those of its blocks, joined pairwise, in place.
+// Adds the value of a row to a reduction over rows: those of its blocks.
 template <class Reducer>
 struct JoinBlocks : Reducer {
-  index_t first_row, blocks;
-  JoinBlocks(const Reducer& reducer, index_t first, index_t count)
-      : Reducer(reducer), first_row(first), blocks(count) {}
+  index_t first_row, blocks, step;
+  JoinBlocks(const Reducer& reducer, index_t first, index_t count, index_t of_value)
+      : Reducer(reducer), first_row(first), blocks(count), step(of_value) {}
 
   template <class P>
   STRATA_FUNCTION void operator()(index_t row, index_t, const P& values,
                                   typename P::value_type& value) const {
-    const index_t r = row - first_row;
-    for (index_t step = 1; step < blocks; step *= 2)
-      for (index_t b = 0; b + step < blocks; b += 2 * step) this->join(values(r, b), values(r, b + step));
-    value = values(r, 0);
+    join_blocks(static_cast<const Reducer&>(*this), values, row - first_row, 0, blocks, step, blocks);
+    value = values(row - first_row, 0);
   }
 };
 
@@ -131,9 +89,9 @@ GridShape shape_of_blocks(const Where& where) {
       return shape.weights[d].empty() ? 1. : shape.weights[d][k];
     };
     std::vector<double> sizes;
-    for (std::size_t j = 0; j < shape.parts[1]; ++j)
-      for (std::size_t k = 0; k < shape.parts[2]; ++k) sizes.push_back(size(1, j) * size(2, k));
-    shape.parts[1] *= shape.parts[2];
+    for (std::size_t j = 0; j < shape.count[1]; ++j)
+      for (std::size_t k = 0; k < shape.count[2]; ++k) sizes.push_back(size(1, j) * size(2, k));
+    shape.count[1] *= shape.count[2];
     shape.weights[1] = static_cast<std::vector<double>&&>(sizes);
     shape.cuts = 2;
   }
@@ -158,7 +116,6 @@ void reduce_on_grid(const char* label, const Where& where, const R& work, const 
   const GridParts grid =
       grid_parts(shape_of_blocks(where), GridItems{{range.of[0], ResidentRows{0, columns.blocks}}, 2},
                  {alignment_of_all<Accesses...>(), columns.unit(), 1});
-  const auto reducer = Reduction::reducer(kernel, into);
   const CoherentArray<T, rank<2>, LayoutRight> values("partial results", range.of[0].end - range.of[0].begin,
                                                       columns.blocks, uninitialized, MemoryMode::Smart);
   {
@@ -178,23 +135,28 @@ void reduce_on_grid(const char* label, const Where& where, const R& work, const 
       visit_part(where, grid.parts[p].place, [&]<class D>(const On<D>& on) {
         const ResidentRows mine = grid.parts[p].items.of[0], blocks = grid.parts[p].items.of[1];
         const GridItems items{{mine, columns.of(blocks)}, 2};
-        const ReduceBlock<K, typename W::tag, W::rank, std::remove_const_t<decltype(reducer)>> reduce{
-            kernel, reducer, rows};
         run_part(
             call, static_cast<int>(p), on, false,
             [&](const auto& to, const auto&... resolved) {
-              launch_for(
-                  label, on, mdrange({mine.begin, blocks.begin}, {mine.end, blocks.end}),
-                  bind_kernel<D, MDRange<2>>(reduce, to, part_access<2>(resolved, accesses, items)...));
+              make_block_values<Reduction>(label, on, work, mine, blocks, kernel, into, to,
+                                           with_columns<2>(resolved, accesses, items)...);
             },
             all, accesses...);
       });
   }
-  visit_part(where, 0, [&](const auto& on) {
-    reduce_on_one(
-        label, on, mdrange({range.of[0].begin, 0}, {range.of[0].end, 1}),
-        JoinBlocks<std::remove_const_t<decltype(reducer)>>(reducer, range.of[0].begin, columns.blocks),
-        static_cast<Into&&>(into), inout(values, everything));
+  visit_part(where, 0, [&]<class D>(const On<D>& on) {
+    const auto reducer = Reduction::template reducer<KernelCallOf<D>>(kernel, into);
+    using Reducer = std::remove_const_t<decltype(reducer)>;
+    const index_t first = range.of[0].begin, end = range.of[0].end;
+    index_t step = 1;
+    for (index_t left = columns.blocks; left > joined_by_item; step *= joined_by_item) {
+      left = (left - 1) / joined_by_item + 1;
+      launch_at(label, on, mdrange({end - first, left}),
+                JoinGroupOfBlocks<Reducer>{reducer, columns.blocks, step}, inout(values, everything));
+    }
+    reduce_on_one(label, on, mdrange({first, 0}, {end, 1}),
+                  JoinBlocks<Reducer>(reducer, first, columns.blocks, step), static_cast<Into&&>(into),
+                  inout(values, everything));
   });
 }
 

@@ -1,4 +1,4 @@
-// What the work items of a part of a grid touch of an array: grid.hpp.
+// What the work items of a part of a grid, those of one device, touch of an array: grid.hpp.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-// Whether an access without a region is that of the elements of a part: of what is written.
+// Whether an access without a region is that of the elements of its items: of what is written.
 template <class Access>
 constexpr bool writes_elements(const Access& access) {
   if constexpr (std::is_same_v<typename Access::region_type, Own> && writes(Access::mode))
@@ -23,7 +23,7 @@ template <int Rank, class Edge>
 inline constexpr int dimensions_named<BoxHalo<Rank, Edge>> = Rank;
 
 template <class Access>
-ArrayPart part_of_access(const Access& access, const GridItems& items) {
+ArrayPart region_of_items(const Access& access, const GridItems& items) {
   const Box& domain = access.array.domain();
   if (writes_elements(access)) return part_of_items(own_element, domain, items.all(), access.array.label());
   return part_of_items(access.region, domain, items.all(), access.array.label());

@@ -9,11 +9,31 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
+namespace {
+
+// The beginning of the region, as it is written: "halo(1, 2" or "halo({1, 2}, {1, 2}".
+std::string text_of(std::span<const Neighbours> halo) {
+  const auto numbers = [&](index_t Neighbours::*side) {
+    std::string text;
+    for (const Neighbours& one : halo) text += (text.empty() ? "" : ", ") + std::to_string(one.*side);
+    return halo.size() > 1 ? "{" + text + "}" : text;
+  };
+  return "halo(" + numbers(&Neighbours::left) + ", " + numbers(&Neighbours::right);
+}
+std::string in_dimension(std::size_t d) { return " in dimension " + std::to_string(d); }
+[[noreturn]] void fail_region(const std::string& region, const std::string& where) {
+  throw ShapeMismatch(region + "): the numbers of neighbours before and after" + where +
+                      " must be from 0 to 2^47; declare `everything` where a work item touches everything, "
+                      "rows(f) where it touches rows elsewhere");
+}
+
+}  // namespace
+
 void fail_neighbours(const char* name, index_t left, index_t right) {
-  throw ShapeMismatch(
-      std::string(name) + "(" + std::to_string(left) + ", " + std::to_string(right) +
-      "): the numbers of neighbours before and after must be from 0 to 2^47; declare `everything` "
-      "where a work item touches everything, rows(f) where it touches rows elsewhere");
+  fail_region(std::string(name) + "(" + std::to_string(left) + ", " + std::to_string(right), "");
+}
+void fail_neighbours(std::span<const Neighbours> halo, int d) {
+  fail_region(text_of(halo), halo.size() > 1 ? in_dimension(static_cast<std::size_t>(d)) : "");
 }
 
 void ArrayPart::add(const Box& box) {
@@ -43,18 +63,20 @@ ResidentRows with_neighbours(ResidentRows work, index_t left, index_t right) {
 
 namespace {
 
-void check_edges_in(int d, const Box& domain, Neighbours halo, bool is_cyclic, const char* label) {
+void check_edges_of(std::span<const Neighbours> halo, const Box& domain, bool is_cyclic, const char* label) {
   const auto fail = [&](const std::string& why) {
-    throw ShapeMismatch("halo(" + std::to_string(halo.left) + ", " + std::to_string(halo.right) +
-                        ", edge::" + (is_cyclic ? "cyclic" : "duplicate") + ") was declared of the array \"" +
-                        label + "\", which is " + to_string(domain) + why);
+    throw ShapeMismatch(text_of(halo) + ", edge::" + (is_cyclic ? "cyclic" : "duplicate") +
+                        ") was declared of the array \"" + label + "\", which is " + to_string(domain) + why);
   };
   if (domain.empty())
     fail(": it has no element to be seen outside of it; launch over no work items, or declare edge::pad");
-  const index_t n = domain.rank() == 0 ? 1 : domain.extent(d);
-  if (is_cyclic && (halo.left > n || halo.right > n))
-    fail(": its other end is seen once only; declare at most " + std::to_string(n) + " neighbours" +
-         (d > 0 ? " in dimension " + std::to_string(d) : ""));
+  if (!is_cyclic) return;
+  for (std::size_t d = 0; d < halo.size(); ++d) {
+    const index_t n = domain.rank() == 0 ? 1 : domain.extent(static_cast<int>(d));
+    if (halo[d].left > n || halo[d].right > n)
+      fail(": its other end is seen once only; declare at most " + std::to_string(n) + " neighbours" +
+           (halo.size() > 1 ? in_dimension(d) : ""));
+  }
 }
 
 // The indices of one dimension of an array that are read for wanted ones.
@@ -104,7 +126,8 @@ void add_boxes(ArrayPart& part, const Box& box, std::span<const Pieces> pieces, 
 }  // namespace
 
 void check_edges(const Box& domain, index_t left, index_t right, bool is_cyclic, const char* label) {
-  check_edges_in(0, domain, {left, right}, is_cyclic, label);
+  const Neighbours rows{left, right};
+  check_edges_of({&rows, 1}, domain, is_cyclic, label);
 }
 
 void check_rows(ResidentRows rows, ResidentRows work, const char* label) {
@@ -137,12 +160,10 @@ ArrayPart part_of_halo(const Box& domain, std::span<const ResidentRows> work,
     throw ShapeMismatch("a halo of " + std::to_string(dimensions) +
                         " dimensions was declared of the array \"" + label + "\", which is " +
                         to_string(domain) + "; give a number for each of its dimensions at most");
-  for (const Neighbours& one : neighbours) check_neighbours("halo", one.left, one.right);
+  check_neighbours(neighbours);
   const auto is_empty = [](ResidentRows items) { return items.begin >= items.end; };
   if (std::any_of(work.begin(), work.end(), is_empty)) return {Box::none(std::max(domain.rank(), 1)), {}};
-  if (edges != EdgeKind::None)
-    for (int d = 0; d < dimensions; ++d)
-      check_edges_in(d, domain, neighbours[static_cast<std::size_t>(d)], edges == EdgeKind::Cyclic, label);
+  if (edges != EdgeKind::None) check_edges_of(neighbours, domain, edges == EdgeKind::Cyclic, label);
   if (domain.rank() == 0) return {domain, {}};
   Pieces pieces[max_rank];
   const std::size_t cut = std::min(neighbours.size(), work.size());

@@ -60,13 +60,25 @@ constexpr Pad<T> pad(const T& value) {
 }  // namespace edge
 
 namespace detail {
-/// Throws ShapeMismatch: `name`(left, right) is no region.
+/// Neighbours in one dimension.
+struct Neighbours {
+  index_t left, right;
+};
+/// Throws ShapeMismatch: `name`(left, right), or halo({left...}, {right...}) because of dimension `d`, is no
+/// region.
 [[noreturn]] void fail_neighbours(const char* name, index_t left, index_t right);
+[[noreturn]] void fail_neighbours(std::span<const Neighbours> halo, int d);
 /// More than an array has rows; sums of two numbers up to this do not overflow.
 inline constexpr index_t most_neighbours = index_t{1} << 47;
+constexpr bool are_neighbours(index_t left, index_t right) {
+  return left >= 0 && right >= 0 && left <= most_neighbours && right <= most_neighbours;
+}
 constexpr void check_neighbours(const char* name, index_t left, index_t right) {
-  if (left < 0 || right < 0 || left > most_neighbours || right > most_neighbours)
-    fail_neighbours(name, left, right);
+  if (!are_neighbours(left, right)) fail_neighbours(name, left, right);
+}
+constexpr void check_neighbours(std::span<const Neighbours> halo) {
+  for (std::size_t d = 0; d < halo.size(); ++d)
+    if (!are_neighbours(halo[d].left, halo[d].right)) fail_neighbours(halo, static_cast<int>(d));
 }
 }  // namespace detail
 
@@ -102,7 +114,9 @@ template <int Rank, class Edge>
 constexpr BoxHalo<Rank, Edge> box_halo(const index_t (&left)[Rank], const index_t (&right)[Rank],
                                        const Edge& at_edges) {
   BoxHalo<Rank, Edge> halo{{left[0], right[0], at_edges}, {}, {}};
-  for (int d = 0; d < Rank; ++d) check_neighbours("halo", left[d], right[d]);
+  Neighbours all[Rank] = {};
+  for (int d = 0; d < Rank; ++d) all[d] = {left[d], right[d]};
+  check_neighbours(all);
   for (int d = 1; d < Rank; ++d) {
     halo.before[d - 1] = left[d];
     halo.after[d - 1] = right[d];
@@ -188,10 +202,6 @@ template <>
 inline constexpr EdgeKind edge_kind<edge::Cyclic> = EdgeKind::Cyclic;
 template <>
 inline constexpr EdgeKind edge_kind<edge::Duplicate> = EdgeKind::Duplicate;
-/// Neighbours in one dimension.
-struct Neighbours {
-  index_t left, right;
-};
 /// The box of the work items, which are [begin, end) in each of the first dimensions, with their neighbours
 /// in these, and all of the other dimensions; nothing for no work items. There may be neighbours in more
 /// dimensions than the work is cut in. Throws ShapeMismatch where these are no numbers of neighbours of that

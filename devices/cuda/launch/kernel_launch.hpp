@@ -5,7 +5,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <strata/core/layout.hpp>
 #include <strata/devices/cuda/launch/array_reduce_kernels.hpp>
+#include <strata/devices/cuda/launch/block_values.hpp>
 #include <strata/devices/cuda/launch/for_launch.hpp>
 #include <strata/devices/cuda/launch/kernel_parameters.hpp>
 #include <strata/devices/cuda/launch/reduce_launch.hpp>
@@ -31,22 +33,16 @@ struct CudaKernelLaunch : CudaForLaunch {
   static void reduce_box(const LaunchInfo& info, const R& range, const Body& body, const Reducer& reducer,
                          const Finish& finish) {
     using Static = typename HintsOf<R>::static_hints;
-    const index_t items = range.items();
-    BoxNodes<Rank, Body> nodes{body, {}, {}, 0, 0, 0, 0, 0};
-    index_t row_items = 1;
-    for (int d = 0; d < Rank; ++d) {
-      nodes.lower[d] = range.lower[d];
-      nodes.extent[d] = range.upper[d] - range.lower[d];
-      if (d > 0) row_items *= nodes.extent[d];
-    }
-    if (items > 0) {
-      nodes.row_items = row_items;
-      nodes.blocks = (row_items + reduction_block - 1) / reduction_block;
-      while ((index_t{1} << nodes.log2_row) < nodes.blocks) ++nodes.log2_row;
-      nodes.first = range.lower[0] << nodes.log2_row;
-      nodes.last = range.upper[0] << nodes.log2_row;
-    }
-    cuda_reduce_nodes<Static>(info, items, nodes.last - nodes.first, nodes, reducer, finish);
+    const BoxNodes<Rank, Body> nodes = box_nodes<Rank>(range, body);
+    cuda_reduce_nodes<Static>(info, range.items(), nodes.last - nodes.first, nodes, reducer, finish);
+  }
+
+  /// The values of blocks `blocks` of the rows `rows` of a box, each by itself: store(row, block, value).
+  template <int Rank, class R, class Body, class Reducer, class Store>
+  static void reduce_blocks(const LaunchInfo& info, const R& range, ResidentRows rows, ResidentRows blocks,
+                            const Body& body, const Reducer& reducer, const Store& store) {
+    using Static = typename HintsOf<R>::static_hints;
+    cuda_reduce_blocks<Static>(info, rows, blocks, box_nodes<Rank>(range, body), reducer, store);
   }
 
   template <class Body, class Reducer, class Finish>

@@ -136,6 +136,29 @@ struct ReadLeft {
     b(i, j) = j > 0 ? a(i, j - 1) : 0;
   }
 };
+struct ReadFar {  // beyond the array
+  STRATA_FUNCTION void operator()(index_t i, index_t j, auto a, auto b) const {
+    b(i, j) = j >= 4 ? a(i, j + 4) : 0;
+  }
+};
+struct ReadLayer {
+  STRATA_FUNCTION void operator()(index_t i, index_t j, index_t k, auto a, auto b) const {
+    b(i, j, k) = k > 0 ? a(i, j, k - 1) : 0;
+  }
+};
+TEST_F(GridFailures, AccessesBeyondTheBoxOfAPartNameTheDimension) {
+  const CoherentArray<std::int64_t, rank<3>, LayoutRight> a("a", 4, 4, 8), b("b", 4, 4, 8);
+
+  const std::string text = message_of<OutOfBounds>([&] {
+    launch(across(emulated_devices(2)).grid(1, 1, 2), mdrange({4, 4, 8}), ReadLayer{}, in(a, own_element),
+           out(b));
+    wait(Emulated{1});
+  });
+
+  EXPECT_TRUE(
+      has(text, ", 3) of \"a\" on Emulated{1} lies in the array, but outside of [4, 8) in dimension 2"));
+  take_errors();
+}
 TEST_F(GridFailures, AccessesBeyondTheBoxOfAPartAreOutOfBounds) {
   const auto where = across(emulated_devices(4)).grid(2, 2).named("pairs");
   // Launches over arrays of its own, and says what the first device to be asked has found.
@@ -157,10 +180,24 @@ TEST_F(GridFailures, AccessesBeyondTheBoxOfAPartAreOutOfBounds) {
       launch(where, mdrange({8, 8}), ReadLeft{}, in(a, region), out(b));
     };
   };
-  for (const std::string& text : {found(LayoutRight(), pairs), found(LayoutLeft(), pairs)})
-    EXPECT_TRUE(has(text, "of \"a\" on Emulated{0}") && has(text, "outside [0, 8) x [0, 2)"));
-  EXPECT_TRUE(has(found(LayoutRight(), read(own_element)), "of \"a\""));
-  EXPECT_TRUE(has(found(LayoutTiled<8>(), read(own_element)), "x [4, 8)"));
+  const std::string wrote =
+      "lies in the array, but outside of [0, 2) in dimension 1, which the launch declares";
+  for (const std::string& text : {found(LayoutRight(), pairs), found(LayoutLeft(), pairs)}) {
+    EXPECT_TRUE(has(text, "of \"a\" on Emulated{0} " + wrote));
+    EXPECT_TRUE(has(text,
+                    "launch over the elements that are written, read neighbours from a second array, or "
+                    "give the grid one part along index 1"));
+  }
+  for (const std::string& text :
+       {found(LayoutRight(), read(own_element)), found(LayoutTiled<8>(), read(own_element))}) {
+    EXPECT_TRUE(has(text, "3) of \"a\" on Emulated{"));
+    EXPECT_TRUE(has(text, "lies in the array, but outside of [4, 8) in dimension 1"));
+    EXPECT_TRUE(has(text, "a halo of as many neighbours in dimension 1, such as halo({1, 1}, {1, 1})"));
+  }
+  const std::string far = found(LayoutRight(), [&](const auto& a, const auto& b) {
+    launch(where, mdrange({8, 8}), ReadFar{}, in(a, own_element), out(b));
+  });
+  EXPECT_TRUE(has(far, "of \"a\"") && has(far, "lies outside [0, 8) x [0, 8)"));
   EXPECT_EQ(found(LayoutRight(), read(halo({0, 1}, {0, 0}))), "");
   EXPECT_EQ(found(LayoutRight(), read(own)), "");
 }

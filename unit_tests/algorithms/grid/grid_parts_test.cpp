@@ -24,7 +24,7 @@ using strata_tests::Random;
 GridShape grid_of(std::vector<std::size_t> parts) {
   GridShape shape;
   shape.cuts = static_cast<int>(parts.size());
-  std::copy(parts.begin(), parts.end(), shape.parts.begin());
+  std::copy(parts.begin(), parts.end(), shape.count.begin());
   shape.weights.resize(parts.size());
   std::size_t count = 1;
   for (const std::size_t p : parts) count *= p;
@@ -221,12 +221,30 @@ TEST(GridRegions, ThatAreNoneOfTheArrayAreRefused) {
   const auto refusal = [](const auto& region, const Box& domain) {
     return message_of<ShapeMismatch>([&] { static_cast<void>(part_of_items(region, domain, part, "x")); });
   };
-  EXPECT_TRUE(
-      has(refusal(halo({1, 21}, {1, 1}, edge::cyclic), plane), "at most 20 neighbours in dimension 1"));
+  const std::string far = refusal(halo({1, 21}, {1, 2}, edge::cyclic), plane);
+  EXPECT_TRUE(has(far, "halo({1, 21}, {1, 2}, edge::cyclic) was declared of the array \"x\""));
+  EXPECT_TRUE(has(far, "at most 20 neighbours in dimension 1"));
   EXPECT_TRUE(has(refusal(halo({1, 1}, {1, 1}), Box({0}, {10})), "a halo of 2 dimensions"));
   EXPECT_TRUE(has(refusal(halo({0, 0}, {0, 0}, edge::duplicate), Box({0, 0}, {10, 0})), "has no element"));
-  EXPECT_THROW(static_cast<void>(halo({1, -1}, {1, 1})), ShapeMismatch);
-  EXPECT_THROW(static_cast<void>(halo({1, 1}, {1, index_t{1} << 48})), ShapeMismatch);
+  EXPECT_TRUE(has(refusal(halo(11, 1, edge::cyclic), plane), "halo(11, 1, edge::cyclic) was declared"));
+}
+TEST(GridRegions, ThatAreNoneNameTheDimension) {
+  const auto refuses = [](const auto& make, const std::string& beginning) {
+    EXPECT_TRUE(has(message_of<ShapeMismatch>([&] { static_cast<void>(make()); }),
+                    beginning + " must be from 0 to 2^47; declare `everything`"));
+  };
+  const std::string numbers = "): the numbers of neighbours before and after";
+  const index_t left[] = {1, 1, 0}, right[] = {1, 1, index_t{1} << 48};
+  auto changed = halo({1, 1}, {1, 1});
+  changed.before[0] = -2;
+
+  refuses([] { return halo(1, -1); }, "halo(1, -1" + numbers);
+  const index_t negative[] = {1, -1}, two[] = {1, 2};
+  refuses([&] { return halo(negative, two); }, "halo({1, -1}, {1, 2}" + numbers + " in dimension 1");
+  refuses([&] { return halo(left, right, edge::cyclic); },
+          "halo({1, 1, 0}, {1, 1, 281474976710656}" + numbers + " in dimension 2");
+  refuses([&] { return part_of_items(changed, plane, part, "x"); },
+          "halo({1, -2}, {1, 1}" + numbers + " in dimension 1");
 }
 
 // ---- errors

@@ -1,5 +1,5 @@
-// Views of a part of a grid, in checked builds: an access beyond the columns that the part declared is
-// OutOfBounds, as one beyond its rows is (DeclaredView).
+// Views of launches over a grid, in checked builds: an access beyond the columns that a device's box declared
+// of an array is OutOfBounds, as one beyond its rows is (DeclaredView).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,19 +10,20 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-// The indices of the dimensions after the first that a part declared of an array.
+// The indices that a box declared of an array, in the dimensions after the first.
 template <int Cuts>
-struct PartColumns {
+struct DeclaredColumns {
   ResidentRows of[Cuts - 1];
 };
+static_assert(most_cuts - 1 <= BadAccess::most_columns);
 
 // A view with those. Subviews have all columns.
 template <class V, int Cuts>
-struct PartView : V {
-  using unmanaged_type = PartView;
-  PartColumns<Cuts> columns;
-  STRATA_FUNCTION PartView(const V& view, const PartColumns<Cuts>& its_columns)
-      : V(view), columns(its_columns) {}
+struct ColumnView : V {
+  using unmanaged_type = ColumnView;
+  DeclaredColumns<Cuts> columns;
+  STRATA_FUNCTION ColumnView(const V& view, const DeclaredColumns<Cuts>& declared)
+      : V(view), columns(declared) {}
 
   template <IndexLike... I>
   STRATA_FUNCTION decltype(auto) operator()(I... i) const {
@@ -44,12 +45,17 @@ struct PartView : V {
     found.rank = this->rank();
     for (int r = 0; r < count; ++r) found.index[r] = index[r];
     for (int r = 0; r < this->rank(); ++r) {
-      const bool is_cut = r > 0 && r < Cuts;
-      found.begin[r] = is_cut ? columns.of[r - 1].begin : this->begin(r);
-      found.end[r] = is_cut ? columns.of[r - 1].end : this->end(r);
+      found.begin[r] = this->begin(r);
+      found.end[r] = this->end(r);
     }
     found.resident_begin = found.begin[0];
     found.resident_end = found.end[0];
+    found.is_read = std::is_const_v<typename V::element_type>;
+    for (int d = 1; d < Cuts && d < this->rank(); ++d) {
+      found.columns_begin[d - 1] = columns.of[d - 1].begin;
+      found.columns_end[d - 1] = columns.of[d - 1].end;
+      found.columns = d;
+    }
 #if defined(__CUDA_ARCH__)
     report_bad_access_on_device(found);
 #else
@@ -59,37 +65,37 @@ struct PartView : V {
 };
 // The same of a view that shows a work item the rows that it declared.
 template <class V, int Cuts>
-struct PartOfDeclaredView : V {
-  using unmanaged_type = PartView<typename V::unmanaged_type, Cuts>;
-  PartColumns<Cuts> columns;
-  PartOfDeclaredView(const V& view, const PartColumns<Cuts>& its_columns) : V(view), columns(its_columns) {}
+struct DeclaredColumnView : V {
+  using unmanaged_type = ColumnView<typename V::unmanaged_type, Cuts>;
+  DeclaredColumns<Cuts> columns;
+  DeclaredColumnView(const V& view, const DeclaredColumns<Cuts>& declared) : V(view), columns(declared) {}
 
   STRATA_FUNCTION unmanaged_type for_item(index_t i) const { return {V::for_item(i), columns}; }
 };
 
-// An access of a part, of which the columns are known.
+// An access whose columns are known.
 template <class Resolved, int Cuts>
-struct PartAccess : Resolved {
-  PartColumns<Cuts> columns;
+struct ColumnAccess : Resolved {
+  DeclaredColumns<Cuts> columns;
 };
 template <class Resolved, int Cuts>
-auto view_to_bind(const PartAccess<Resolved, Cuts>& access) {
+auto view_to_bind(const ColumnAccess<Resolved, Cuts>& access) {
   const auto view = view_to_bind(static_cast<const Resolved&>(access));
   using V = std::remove_const_t<decltype(view)>;
-  if constexpr (declares_items<V>) return PartOfDeclaredView<V, Cuts>(view, access.columns);
-  else return PartView<V, Cuts>(view, access.columns);
+  if constexpr (declares_items<V>) return DeclaredColumnView<V, Cuts>(view, access.columns);
+  else return ColumnView<V, Cuts>(view, access.columns);
 }
 
-// What bind_kernel takes for an access of a part whose work is `items`: in checked builds with the columns
+// What bind_kernel takes for an access of a device whose work is `items`: in checked builds with the columns
 // that it declares; of several boxes, as rings have them, and with edges, where indices are others, as it is.
 template <int Cuts, class Resolved, class Access>
-auto part_access(const Resolved& resolved, [[maybe_unused]] const Access& access,
-                 [[maybe_unused]] const GridItems& items) {
+auto with_columns(const Resolved& resolved, [[maybe_unused]] const Access& access,
+                  [[maybe_unused]] const GridItems& items) {
   if constexpr (checked_build && Access::array_type::rank > 1 && !has_edges<typename Access::region_type>) {
-    const Box box = part_of_access(access, items).first;
-    PartAccess<Resolved, Cuts> part{resolved, {}};
-    for (int d = 1; d < Cuts && d < box.rank(); ++d) part.columns.of[d - 1] = {box.lower(d), box.upper(d)};
-    return part;
+    const Box box = region_of_items(access, items).first;
+    ColumnAccess<Resolved, Cuts> known{resolved, {}};
+    for (int d = 1; d < Cuts && d < box.rank(); ++d) known.columns.of[d - 1] = {box.lower(d), box.upper(d)};
+    return known;
   } else {
     return resolved;
   }

@@ -1,0 +1,63 @@
+// The values of blocks of a box's rows, each by itself, as a part of a grid of devices makes them: the nodes
+// of a reduction without the tree above them. A warp computes a node, and its first lane stores the value.
+// Compiled by nvcc only.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+
+#include <strata/core/layout.hpp>
+#include <strata/devices/cuda/launch/block_check.hpp>
+#include <strata/devices/cuda/launch/kernel_parameters.hpp>
+#include <strata/devices/cuda/launch/reduce_nodes.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+template <class Nodes, class Reducer, class Store>
+struct CudaBlockValues {
+  Nodes nodes;  // of a box
+  Reducer reducer;
+  Store store;
+  index_t first_row;
+  index_t first_block;
+  index_t blocks;  // of a row
+  index_t count;   // of all rows
+  CudaCheck check;
+
+  /// Warps take nodes in turn, next to each other's: all lanes of a warp have the same ones.
+  __device__ void run() const {
+    const index_t warps = blockDim.x / warp_lanes, all_warps = gridDim.x * warps;
+    for (index_t k = blockIdx.x * warps + threadIdx.x / warp_lanes; k < count; k += all_warps) {
+      const index_t row = first_row + k / blocks, block = first_block + k % blocks;
+      typename Reducer::value_type value;
+      NodeByWarp<Nodes, Reducer>{nodes, reducer}(value, (row << nodes.log2_row) + block);
+      if (threadIdx.x % warp_lanes == 0) store(row, block, value);
+    }
+  }
+};
+
+template <class Static, class Nodes, class Reducer, class Store>
+void cuda_reduce_blocks(const LaunchInfo& info, ResidentRows rows, ResidentRows blocks, const Nodes& nodes,
+                        const Reducer& reducer, const Store& store) {
+  using Work = CudaBlockValues<Nodes, Reducer, Store>;
+  using Threads = NodeThreads<typename Reducer::value_type, Static>;
+  const index_t of_row = blocks.end - blocks.begin, count = (rows.end - rows.begin) * of_row;
+  const index_t items = std::min(blocks.end * reduction_block, nodes.row_items) -
+                        std::min(blocks.begin * reduction_block, nodes.row_items);
+  CudaQueue& queue = cuda_queue_for(info);
+  CudaLaunch launch(queue, EventKind::BeginReduce, info, (rows.end - rows.begin) * items);
+  if (count <= 0) return;
+  CudaKernel& kernel =
+      cuda_kernel<&cuda_bounded_run<ParametersOf<Work>, Threads::most_threads, Threads::least_blocks>>();
+  const CudaKernel::OnDevice& on_device = cuda_kernel_on(queue, kernel);
+  // A warp for each node; of many nodes a few for each warp, so that few blocks begin and end.
+  constexpr index_t rounds = 4;  // of blocks that a multiprocessor holds
+  constexpr int log2_warps = Threads::log2_most_warps;
+  const index_t resident = (index_t{on_device.resident_blocks} * on_device.block) >> (5 + log2_warps);
+  const index_t grid = std::min(((count - 1) >> log2_warps) + 1, std::max(rounds * resident, index_t{1}));
+  auto parameters = parameters_of(
+      launch, Work{nodes, reducer, store, rows.begin, blocks.begin, of_row, count, launch.check()});
+  cuda_launch(launch, kernel, cuda_line(grid, index_t{warp_lanes} << log2_warps), parameters);
+}
+
+}  // namespace strata::inline STRATA_ABI::detail
