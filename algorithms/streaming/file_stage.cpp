@@ -6,7 +6,7 @@
 #include <strata/core/error.hpp>
 #include <strata/devices/serial/device.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 namespace {
 
@@ -115,4 +115,4 @@ void FileStage::wait_for_writes(long tile) {
   if (has_written(tile)) wait(out_[slot(tile)]);
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

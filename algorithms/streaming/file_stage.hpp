@@ -9,7 +9,7 @@
 #include <strata/views/coherent/file_storage.hpp>
 #include <strata/views/coherent/instance.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 /// Whether rows are whole tiles of the layout: others are copied through the mapping of the file.
 bool lie_in_tiles(const ArrayShape& shape, ResidentRows rows);
@@ -72,4 +72,4 @@ class FileStage {
   std::vector<Stage> in_, out_;
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

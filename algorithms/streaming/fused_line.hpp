@@ -7,7 +7,7 @@
 
 #include <strata/algorithms/streaming/fused_tile.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 /// Members of a team, and the cells that each has.
 template <int Reach, int Members, int Cells>
@@ -199,4 +199,4 @@ struct FusedLineKernel {
   }
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

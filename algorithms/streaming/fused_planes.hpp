@@ -17,7 +17,7 @@
 
 #include <strata/algorithms/streaming/fused_tile.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 /// The cells of a row in a column, x times y of them (y of them 1 in two dimensions): of each member CellsX
 /// times CellsY, side by side.
@@ -312,4 +312,4 @@ struct FusedPlaneKernel {
   };
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

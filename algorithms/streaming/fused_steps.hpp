@@ -80,15 +80,15 @@ inline constexpr bool many_members = !is_lane_index_v<typename D::index_type>;
 template <class D, int Rank, int Reach, int Steps>
 constexpr auto fused_tile() {
   if constexpr (Rank == 1) {
-    if constexpr (many_members<D>) return FusedLine<Reach, 256, 8>();
-    else return FusedLine<Reach, 1, 2048>();
+    if constexpr (many_members<D>) return streaming::FusedLine<Reach, 256, 8>();
+    else return streaming::FusedLine<Reach, 1, 2048>();
   } else if constexpr (Rank == 2) {
-    if constexpr (many_members<D>) return FusedPlane<2, Reach, Steps, 256, 1, 1, 1>();
-    else return FusedPlane<2, Reach, Steps, 1, 512, 1, 1>();
+    if constexpr (many_members<D>) return streaming::FusedPlane<2, Reach, Steps, 256, 1, 1, 1>();
+    else return streaming::FusedPlane<2, Reach, Steps, 1, 512, 1, 1>();
   } else {
-    if constexpr (!many_members<D>) return FusedPlane<3, Reach, Steps, 1, 64, 1, 64>();
-    else if constexpr (Reach * Steps <= 2) return FusedPlane<3, Reach, Steps, 32, 1, 8, 4>();
-    else return FusedPlane<3, Reach, Steps, 32, 1, 16, 2>();
+    if constexpr (!many_members<D>) return streaming::FusedPlane<3, Reach, Steps, 1, 64, 1, 64>();
+    else if constexpr (Reach * Steps <= 2) return streaming::FusedPlane<3, Reach, Steps, 32, 1, 8, 4>();
+    else return streaming::FusedPlane<3, Reach, Steps, 32, 1, 16, 2>();
   }
 }
 
@@ -118,27 +118,27 @@ constexpr int fused_rank() {
 }
 
 template <class D, class Access>
-auto fused_access(const StreamSite::Place& place, const Access& access) {
+auto fused_access(const streaming::StreamSite::Place& place, const Access& access) {
   if constexpr (FusedTraits<Access>::is_state) {
     using T = typename Access::array_type::value_type;
-    return FusedField<T, typename D::memory_space, Access::all_are_written>{
+    return streaming::FusedField<T, typename D::memory_space, Access::all_are_written>{
         reinterpret_cast<const T*>(place.base[0]), reinterpret_cast<T*>(place.base[1])};
   } else {
     const auto bound = view_to_bind(resolve_streamed<D>(place, access));
     using V = typename std::remove_const_t<decltype(bound)>::unmanaged_type;
-    return FusedView<V>{V(bound)};
+    return streaming::FusedView<V>{V(bound)};
   }
 }
 
 // The array of a plan for an access where a launch makes `steps` steps.
 template <class R, class Access>
-StreamArray fused_array(const R& work, int steps, ResidentRows halo, const Access& access) {
-  StreamArray array = iterated_array(work, access);
+streaming::StreamArray fused_array(const R& work, int steps, ResidentRows halo, const Access& access) {
+  streaming::StreamArray array = iterated_array(work, access);
   if constexpr (FusedTraits<Access>::is_state) {
     array.left = halo.begin * steps;
     array.right = halo.end * steps;
     array.keeps = false;  // all of a row is written
-  } else if (array.use == StreamArray::Use::Rows) {
+  } else if (array.use == streaming::StreamArray::Use::Rows) {
     const ResidentRows all = LeftMost<R>::of(work);
     array.rows_of = [=, rows_of = array.rows_of](ResidentRows made) {
       const index_t begin = made.begin - (steps - 1) * halo.begin, end = made.end + (steps - 1) * halo.end;
@@ -150,8 +150,8 @@ StreamArray fused_array(const R& work, int steps, ResidentRows halo, const Acces
 
 // The shape of all states, and the work items; makes the checks that need run-time values.
 template <int Rank, int Reach, class R, class... Accesses>
-FusedShape<Rank> fused_shape(const char* label, const R& work, const Accesses&... accesses) {
-  FusedShape<Rank> shape{};
+streaming::FusedShape<Rank> fused_shape(const char* label, const R& work, const Accesses&... accesses) {
+  streaming::FusedShape<Rank> shape{};
   const auto range = WorkOf<R>::get(work);
   if constexpr (Rank == 1) {
     shape.lower[0] = range.begin;
@@ -188,8 +188,8 @@ FusedShape<Rank> fused_shape(const char* label, const R& work, const Accesses&..
 
 // One launch: `steps` steps of the rows of `site`.
 template <int Steps, class D, int Rank, class K, class... Accesses>
-void launch_fused(const char* label, const On<D>& where, const StreamSite& site, FusedShape<Rank> shape,
-                  const K& kernel, const Accesses&... accesses) {
+void launch_fused(const char* label, const On<D>& where, const streaming::StreamSite& site,
+                  streaming::FusedShape<Rank> shape, const K& kernel, const Accesses&... accesses) {
   using Tile = decltype(fused_tile<D, Rank, K::reach, Steps>());
   shape.begin = site.work.begin;
   shape.end = site.work.end;
@@ -218,10 +218,10 @@ void launch_fused(const char* label, const On<D>& where, const StreamSite& site,
     const auto launch = [&](const auto&... resolved) {
       const auto body = [&] {
         if constexpr (Rank == 1)
-          return FusedLineKernel<Tile, K, std::remove_cvref_t<decltype(resolved)>...>{
+          return streaming::FusedLineKernel<Tile, K, std::remove_cvref_t<decltype(resolved)>...>{
               kernel, shape, {{resolved}...}};
         else
-          return FusedPlaneKernel<Tile, K, std::remove_cvref_t<decltype(resolved)>...>{
+          return streaming::FusedPlaneKernel<Tile, K, std::remove_cvref_t<decltype(resolved)>...>{
               kernel, shape, {{resolved}...}};
       }();
       if constexpr (Tile::members >= 32)
@@ -235,17 +235,19 @@ void launch_fused(const char* label, const On<D>& where, const StreamSite& site,
 
 // `Steps` is a number of steps that launches of such states make: for others no kernel is instantiated.
 template <int Steps, class D, int Rank, class K, class... Accesses>
-void launch_fused_steps(const char* label, const On<D>& on, const StreamSite& site,
-                        const FusedShape<Rank>& shape, const K& kernel, const Accesses&... accesses) {
+void launch_fused_steps(const char* label, const On<D>& on, const streaming::StreamSite& site,
+                        const streaming::FusedShape<Rank>& shape, const K& kernel,
+                        const Accesses&... accesses) {
   constexpr std::size_t bytes = (FusedTraits<Accesses>::bytes + ...);
   if constexpr (Rank == 1 || fused_steps_of(Rank, K::reach, bytes, Steps) == Steps)
     launch_fused<Steps>(label, on, site, shape, kernel, accesses...);
 }
 // The function that the threads of runs call, as in streamed.hpp.
 template <class D, int Rank, class K, class... Accesses>
-StreamGroup::Launch fused_launch(const char* label, const On<D>& on, const FusedShape<Rank>& shape,
-                                 const K& kernel, const Accesses&... accesses) {
-  return [label, on, shape, &kernel, &accesses...](const StreamSite& site) {
+streaming::StreamGroup::Launch fused_launch(const char* label, const On<D>& on,
+                                            const streaming::FusedShape<Rank>& shape, const K& kernel,
+                                            const Accesses&... accesses) {
+  return [label, on, shape, &kernel, &accesses...](const streaming::StreamSite& site) {
     if constexpr (Rank == 1) launch_fused_steps<1>(label, on, site, shape, kernel, accesses...);
     else if (shape.steps == 2) launch_fused_steps<2>(label, on, site, shape, kernel, accesses...);
     else if (shape.steps == 4) launch_fused_steps<4>(label, on, site, shape, kernel, accesses...);
@@ -256,15 +258,16 @@ StreamGroup::Launch fused_launch(const char* label, const On<D>& on, const Fused
 // Makes as many steps a launch as the shape says, and the remaining ones one by one.
 template <class Where, int Rank, class R, class K, class... Accesses>
 StreamReport iterate_fused(const char* label, const Streamed<Where>& where, const R& work, int steps,
-                           const FusedShape<Rank>& shape, const K& kernel, const Accesses&... accesses) {
+                           const streaming::FusedShape<Rank>& shape, const K& kernel,
+                           const Accesses&... accesses) {
   const int each = shape.steps;
-  StreamProblem problem;
+  streaming::StreamProblem problem;
   problem.label = label;
   problem.work = LeftMost<R>::of(work);
   problem.steps = steps / each;
   problem.arrays = {fused_array(work, each, {shape.left, shape.right}, accesses)...};
   if (problem.work.begin >= problem.work.end) return {};
-  StreamGroup group(static_cast<StreamProblem&&>(problem), stream_states(accesses...));
+  streaming::StreamGroup group(static_cast<streaming::StreamProblem&&>(problem), stream_states(accesses...));
   Streamed<Where> fused = where;
   int& in_pass = fused.options.steps_per_pass;
   if (in_pass > 0) in_pass = in_pass / each > 0 ? in_pass / each : 1;
@@ -309,7 +312,7 @@ struct IterateBy<true> {
       if (steps < 0) fail_steps(steps);
       constexpr int rank = fused_rank<Accesses...>();
       constexpr std::size_t bytes = (FusedTraits<Accesses>::bytes + ...);
-      FusedShape<rank> shape = fused_shape<rank, K::reach>(label, work, accesses...);
+      streaming::FusedShape<rank> shape = fused_shape<rank, K::reach>(label, work, accesses...);
       const int wanted = where.launch_steps < steps ? where.launch_steps : steps;
       shape.steps = fused_steps_of(rank, K::reach, bytes, wanted);
       const Streamed<Where> singly{where.where, where.budget, where.options, where.progress, where.only_plan};

@@ -14,7 +14,7 @@
 #include <strata/algorithms/team.hpp>
 #include <strata/core/assert.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 /// The rows that a launch computes, and the shape of the fields: the same for all, with dense rows.
 template <int Rank>
@@ -223,4 +223,4 @@ struct FusedPlaneOld : FusedViewBase<T, P::rank> {
   STRATA_FUNCTION static bool within_reach(int d) { return d >= -P::reach && d <= P::reach; }
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

@@ -8,7 +8,7 @@
 
 #include <strata/algorithms/coherent_access.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 // The view itself, without special handling of indices.
 template <class T, class D, class E, class L, class A>
@@ -127,4 +127,4 @@ struct CarryRow {
   }
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

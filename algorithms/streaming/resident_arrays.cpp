@@ -8,7 +8,7 @@
 #include <strata/views/coherent/coherent_call.hpp>
 #include <strata/views/coherent/coherent_state.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 namespace {
 
@@ -150,4 +150,4 @@ void ResidentArrays::during(int first, int count, const std::vector<Sliced>& sli
   }
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

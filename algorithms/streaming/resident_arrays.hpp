@@ -11,7 +11,7 @@
 #include <strata/algorithms/streaming/stream_run.hpp>
 #include <strata/core/ref.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 class ResidentArrays : public RefCounted, public sequences::DeclaredLoops {
  public:
@@ -55,4 +55,4 @@ class ResidentArrays : public RefCounted, public sequences::DeclaredLoops {
   std::vector<StreamSite::Place> places_;  // of all uses, in the order in which they were declared
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

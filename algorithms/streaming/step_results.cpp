@@ -38,7 +38,8 @@ std::vector<ReductionGroup> groups_of_pieces(ResidentRows work, const std::vecto
 namespace {
 
 // Values of rows that are taken twice, or of parts of blocks, would be wrong without a sign of it.
-void check_pieces(const StreamProblem& problem, const std::vector<ResidentRows>& pieces, index_t block) {
+void check_pieces(const streaming::StreamProblem& problem, const std::vector<ResidentRows>& pieces,
+                  index_t block) {
   index_t end = problem.work.begin;
   bool whole = true;
   for (const ResidentRows piece : pieces) {
@@ -52,11 +53,13 @@ void check_pieces(const StreamProblem& problem, const std::vector<ResidentRows>&
 
 }  // namespace
 
-StreamOptions step_reduction_options(const StreamProblem& problem, const StreamOptions& options) {
-  const bool cyclic = std::any_of(problem.arrays.begin(), problem.arrays.end(), [](const StreamArray& a) {
-    return a.use == StreamArray::Use::State && a.cyclic;
-  });
-  StreamOptions chosen = options;
+streaming::StreamOptions step_reduction_options(const streaming::StreamProblem& problem,
+                                                const streaming::StreamOptions& options) {
+  const bool cyclic =
+      std::any_of(problem.arrays.begin(), problem.arrays.end(), [](const streaming::StreamArray& a) {
+        return a.use == streaming::StreamArray::Use::State && a.cyclic;
+      });
+  streaming::StreamOptions chosen = options;
   const auto fail = [&](const char* why) {
     throw Error(launch_name("streamed_iterate_reduce", problem) + ": the scheduler " +
                 name_of(options.scheduler) + " " + why + ", and reductions take each row once: ask for " +
@@ -82,8 +85,8 @@ StreamOptions step_reduction_options(const StreamProblem& problem, const StreamO
   return chosen;
 }
 
-index_t step_reduction_align(const StreamProblem& problem, index_t block, index_t budget,
-                             const StreamOptions& options) {
+index_t step_reduction_align(const streaming::StreamProblem& problem, index_t block, index_t budget,
+                             const streaming::StreamOptions& options) {
   // Windows have such a node more for each step of a pass, so it is smaller than that of one reduction; old
   // and new values take twice the room.
   constexpr index_t smaller = 4, buffers = 2, nodes_a_slice = 8;
@@ -92,14 +95,14 @@ index_t step_reduction_align(const StreamProblem& problem, index_t block, index_
   return align;
 }
 
-std::vector<std::vector<ReductionGroup>> StepReductionPlan::groups_of(StreamRun& run, int first,
+std::vector<std::vector<ReductionGroup>> StepReductionPlan::groups_of(streaming::StreamRun& run, int first,
                                                                       int end) const {
   std::vector<std::vector<ReductionGroup>> all;
   for (int p = first; p < end; ++p) {
-    const StreamPass& pass = run.plan().pass_number(p);
+    const streaming::StreamPass& pass = run.plan().pass_number(p);
     std::vector<std::vector<ResidentRows>> pieces(static_cast<std::size_t>(pass.steps));
-    for (const StreamTile& tile : pass.tiles)
-      for (const StreamLaunch& launch : tile.launches)
+    for (const streaming::StreamTile& tile : pass.tiles)
+      for (const streaming::StreamLaunch& launch : tile.launches)
         pieces[static_cast<std::size_t>(launch.step - 1)].push_back(launch.work);
     for (const std::vector<ResidentRows>& of_step : pieces) {
       check_pieces(run.problem(), of_step, any_order ? 1 : block);
@@ -109,12 +112,14 @@ std::vector<std::vector<ReductionGroup>> StepReductionPlan::groups_of(StreamRun&
   return all;
 }
 
-std::vector<std::vector<ReductionGroup>> StepReductionPlan::groups_from(StreamRun& run, int first) const {
+std::vector<std::vector<ReductionGroup>> StepReductionPlan::groups_from(streaming::StreamRun& run,
+                                                                        int first) const {
   return groups_of(run, first, std::min(first + passes, run.plan().passes));
 }
 
-void StepReductionPlan::plan(StreamRun& run, index_t budget, const StreamOptions& options,
-                             const std::string& kernel, index_t value_bytes) {
+void StepReductionPlan::plan(streaming::StreamRun& run, index_t budget,
+                             const streaming::StreamOptions& options, const std::string& kernel,
+                             index_t value_bytes) {
   constexpr index_t granule = 512, own_needs = 1024;  // of the reduction itself
   const auto groups_of_pass = [&](int p) {
     index_t count = 0;

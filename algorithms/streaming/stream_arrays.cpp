@@ -12,7 +12,7 @@
 #include <strata/views/copy.hpp>
 #include <strata/views/create.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 namespace {
 
@@ -173,4 +173,4 @@ void StreamArrays::end(int side) {
   }
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

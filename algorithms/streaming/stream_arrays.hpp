@@ -9,7 +9,7 @@
 #include <strata/views/coherent/coherent_state.hpp>
 #include <strata/views/coherent/host_access.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 /// The arrays in host memory during a launch: the host has current values of all that is read, and only the
 /// thread that made this uses the arrays. States that are not computed in place have a second copy.
@@ -36,4 +36,4 @@ class StreamArrays : public RefCounted {
   std::vector<Operand> operands_;
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

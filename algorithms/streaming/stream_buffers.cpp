@@ -4,7 +4,7 @@
 #include <strata/core/allocation_report.hpp>
 #include <strata/devices/host/device.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 bool StreamBuffers::has_addresses() const {
   if (suffice()) return true;
@@ -101,4 +101,4 @@ char* StreamBuffers::base_of(std::size_t a, long tile, int buffer, index_t shift
   return data - floor_div(window - shift, array.align) * array.align * array.row_bytes;
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

@@ -8,7 +8,7 @@
 
 #include <strata/algorithms/streaming/stream_tiles.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 class StreamBuffers {
  public:
@@ -45,4 +45,4 @@ class StreamBuffers {
   std::vector<std::vector<Buffer>> of_array_;  // slot by slot, two by two for states
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

@@ -6,7 +6,7 @@
 #include <strata/algorithms/streaming/stream_copies.hpp>
 #include <strata/views/copy.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 StreamCopies::StreamCopies(const StreamJob& job, const StreamTiles& tiles, const StreamQueues& queues,
                            const StreamBuffers& buffers, StreamFiles& files)
@@ -160,4 +160,4 @@ void StreamCopies::download_whole() {
   }
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

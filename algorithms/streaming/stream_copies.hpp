@@ -17,7 +17,7 @@
 #include <strata/algorithms/streaming/stream_queues.hpp>
 #include <strata/algorithms/streaming/stream_seams.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 class StreamCopies {
  public:
@@ -81,4 +81,4 @@ class StreamCopies {
   Bytes bytes_;
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

@@ -4,7 +4,7 @@
 #include <strata/algorithms/streaming/stream_failure.hpp>
 #include <strata/core/error.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 bool only_first_pass(const StreamJob& job, const StreamTiles& tiles) {
   const StreamPass& first = job.plan.pass_number(0);
@@ -50,4 +50,4 @@ void fail_streaming(const std::string& where, const std::string& partly) {
   }
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

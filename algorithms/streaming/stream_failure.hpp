@@ -6,7 +6,7 @@
 
 #include <strata/algorithms/streaming/stream_tiles.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 /// Rethrows the current exception as that of a launch, with the state of the arrays; `partly`: the quoted
 /// labels of those that are part old, part new.
@@ -20,4 +20,4 @@ std::string changed_arrays(const StreamJob& job, bool first_pass);
 /// "slice 3 of 32", of the tile that was being enqueued.
 std::string progress_made(const StreamJob& job, const StreamTiles& tiles, long tile);
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

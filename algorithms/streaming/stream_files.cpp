@@ -10,7 +10,7 @@
 #include <strata/algorithms/streaming/stream_rates.hpp>
 #include <strata/core/error.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 namespace {
 
@@ -288,4 +288,4 @@ void StreamFiles::end_transfers() {
   if (failure) std::rethrow_exception(failure);
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

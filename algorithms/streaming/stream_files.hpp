@@ -19,7 +19,7 @@
 #include <strata/algorithms/streaming/stream_tiles.hpp>
 #include <strata/devices/direct_file.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 class StreamFiles {
  public:
@@ -104,4 +104,4 @@ class StreamFiles {
   long written_ = 0;  // and to be written
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/streaming/stream_gate.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 bool StreamGate::arrive() {
   std::unique_lock lock(mutex_);
@@ -25,4 +25,4 @@ void StreamGate::fail(int run) {
   changed_.notify_all();
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

@@ -9,7 +9,7 @@
 
 #include <strata/core/config.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 class StreamGate {
  public:
@@ -34,4 +34,4 @@ class StreamGate {
 /// Thrown by a run that was stopped since another one failed.
 struct StreamStopped {};
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

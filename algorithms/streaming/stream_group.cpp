@@ -14,7 +14,7 @@
 #include <strata/core/log.hpp>
 #include <strata/views/coherent/file_storage.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 namespace {
 
@@ -367,4 +367,4 @@ std::vector<ReductionGroup> stream_groups(StreamGroup& group, index_t block,
   return groups;
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

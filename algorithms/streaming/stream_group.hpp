@@ -36,7 +36,7 @@
 #include <strata/algorithms/reduction_groups.hpp>
 #include <strata/algorithms/streaming/stream_run.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 /// The runs of the devices that share a launch.
 class StreamGroup {
@@ -121,4 +121,4 @@ StreamReport stream(StreamGroup& group, const Where& place, const std::string& k
   return group.report();
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

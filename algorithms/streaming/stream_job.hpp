@@ -9,7 +9,7 @@
 #include <strata/devices/backend.hpp>
 #include <strata/views/coherent/coherent_state.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 struct StreamJob {
   DeviceInstance& device;
@@ -23,4 +23,4 @@ struct StreamJob {
   bool is_whole(std::size_t a) const { return problem.arrays[a].use == StreamArray::Use::Whole; }
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

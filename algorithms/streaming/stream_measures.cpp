@@ -6,7 +6,7 @@
 #include <strata/algorithms/streaming/stream_measures.hpp>
 #include <strata/algorithms/streaming/stream_rates.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 namespace {
 
@@ -179,4 +179,4 @@ void StreamMeasures::learn_loops() const {
     if (times[k].rows > 0) learn_figure(name_of_loop(k), part * times[k].of_row());
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

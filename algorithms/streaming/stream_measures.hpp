@@ -16,7 +16,7 @@
 
 #include <strata/algorithms/streaming/stream_job.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 class StreamMeasures {
  public:
@@ -80,4 +80,4 @@ class StreamMeasures {
   Current current_;
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

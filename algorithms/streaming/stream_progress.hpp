@@ -10,7 +10,7 @@
 
 #include <strata/core/config.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 class StreamProgress {
  public:
@@ -44,4 +44,4 @@ class StreamProgress {
   Clock::time_point last_{};
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/streaming/stream_queues.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 void StreamQueues::make() {
   if (upload_) return;
@@ -31,4 +31,4 @@ void StreamQueues::wait_for_end() {
   }
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

@@ -5,7 +5,7 @@
 
 #include <strata/algorithms/streaming/stream_job.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 class StreamQueues {
  public:
@@ -31,4 +31,4 @@ class StreamQueues {
   Ref<QueueState> upload_, download_;
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

@@ -8,7 +8,7 @@
 
 #include <strata/algorithms/streaming/stream_rates.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 namespace {
 
@@ -60,4 +60,4 @@ void learn_file_rate(std::uint64_t disk, bool reads, bool writes, double rate) {
   learn_figure(name_of_disk(disk, reads, writes), rate);
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

@@ -7,7 +7,7 @@
 
 #include <strata/core/config.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 /// Bytes a second that a thread of the host copies: devices of the host only do this and run kernels.
 /// Measured once, in some milliseconds.
@@ -24,4 +24,4 @@ void learn_figure(const std::string& name, double value);
 double known_file_rate(std::uint64_t disk, bool reads, bool writes);
 void learn_file_rate(std::uint64_t disk, bool reads, bool writes, double rate);
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

@@ -13,7 +13,7 @@
 #include <strata/algorithms/streaming/stream_run.hpp>
 #include <strata/core/error.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 namespace {
 
@@ -80,10 +80,10 @@ int StreamRun::passes_begun() const { return parts_->pass + 1; }
 int StreamRun::result_side() const { return parts_->copies.side(); }
 bool StreamRun::in_place() const { return plan().pass.in_place && plan().last.in_place; }
 std::string StreamRun::progress_made() const {
-  return detail::progress_made(parts_->job, parts_->tiles, parts_->tile);
+  return streaming::progress_made(parts_->job, parts_->tiles, parts_->tile);
 }
 std::string StreamRun::changed_arrays(bool first_pass) const {
-  return detail::changed_arrays(parts_->job, first_pass);
+  return streaming::changed_arrays(parts_->job, first_pass);
 }
 
 // ---- plans
@@ -338,4 +338,4 @@ void StreamRun::download(long tile) {
   run.tiles.record(StreamStage::Download, tile, queue);
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

@@ -26,10 +26,13 @@
 #include <strata/core/ref.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
-
 class CoherentState;
 class DeviceInstance;
 class QueueState;
+}  // namespace strata::inline STRATA_ABI::detail
+
+namespace strata::inline STRATA_ABI::detail::streaming {
+
 class StreamArrays;
 class StreamGate;
 struct StreamPlan;
@@ -118,4 +121,4 @@ class StreamRun : public RefCounted {
   const Ref<Parts> parts_;
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

@@ -5,7 +5,7 @@
 #include <strata/algorithms/streaming/plan/rows.hpp>
 #include <strata/algorithms/streaming/stream_seams.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 StreamSeams::StreamSeams(SeamPlan plan, const StreamProblem& problem, int passes)
     : plan_(std::move(plan)), problem_(problem), turns_(std::clamp(passes - 1, 0, 2)) {}
@@ -51,4 +51,4 @@ CopySide StreamSeams::side(std::size_t k, int end, int pass, std::size_t a,
           problem_.arrays[a].label.c_str(), place.device};
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

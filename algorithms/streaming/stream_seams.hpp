@@ -26,7 +26,7 @@
 #include <strata/devices/backend.hpp>
 #include <strata/views/coherent/coherent_state.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 /// The memory for the rows that a SeamPlan keeps, on the devices of the runs. Shared by the threads of the
 /// runs, which only read this object.
@@ -63,4 +63,4 @@ class StreamSeams : public RefCounted {
   std::vector<Place> places_;
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

@@ -3,7 +3,7 @@
 
 #include <strata/algorithms/streaming/stream_tiles.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 void StreamTiles::clear() {
   stages_.clear();
@@ -49,4 +49,4 @@ void StreamTiles::wait_for_slot(QueueState& queue, long number) const {
   for (const SlotWait& before : windows_.waits(number)) wait(queue, before.stage, before.tile);
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

@@ -8,7 +8,7 @@
 #include <strata/algorithms/streaming/plan/stream_windows.hpp>
 #include <strata/algorithms/streaming/stream_job.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 class StreamTiles {
  public:
@@ -48,4 +48,4 @@ class StreamTiles {
   std::vector<Stages> stages_;
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

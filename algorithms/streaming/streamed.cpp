@@ -19,7 +19,7 @@ void not_negative(const char* name, index_t number) {
 
 }  // namespace
 
-StreamOptions checked_options(StreamOptions options) {
+streaming::StreamOptions checked_options(streaming::StreamOptions options) {
   not_negative("chunk", options.chunk);
   not_negative("slots", options.slots);
   not_negative("steps_per_pass", options.steps_per_pass);
@@ -46,10 +46,10 @@ void fail_steps(int steps) {
   throw Error("streamed_iterate: " + std::to_string(steps) + " steps were asked for; give 0 or more");
 }
 
-index_t reduction_align(const StreamProblem& problem, index_t block, index_t budget) {
+index_t reduction_align(const streaming::StreamProblem& problem, index_t block, index_t budget) {
   // Slices of at least about 8 nodes; the range has 1024 or more.
   index_t row_bytes = 1;
-  for (const StreamArray& array : problem.arrays) row_bytes += array.row_bytes;
+  for (const streaming::StreamArray& array : problem.arrays) row_bytes += array.row_bytes;
   constexpr index_t slots = 3, nodes_a_slice = 8, nodes = 1024;
   const index_t rows = std::min((problem.work.end - problem.work.begin) / nodes,
                                 std::max<index_t>(budget, 0) / (slots * nodes_a_slice * row_bytes));
@@ -58,8 +58,9 @@ index_t reduction_align(const StreamProblem& problem, index_t block, index_t bud
   return align;
 }
 
-std::vector<ReductionGroup> plan_reduction(StreamGroup& group, index_t budget, const StreamOptions& options,
-                                           const std::string& kernel, index_t block, index_t value_bytes,
+std::vector<ReductionGroup> plan_reduction(streaming::StreamGroup& group, index_t budget,
+                                           const streaming::StreamOptions& options, const std::string& kernel,
+                                           index_t block, index_t value_bytes,
                                            std::vector<std::size_t>& first) {
   constexpr index_t own_needs = 1536;  // in whole granules, and what reductions need themselves
   std::vector<index_t> room(group.size(), 0);

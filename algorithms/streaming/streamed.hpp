@@ -30,9 +30,9 @@ namespace strata::inline STRATA_ABI::detail {
 // The function that the threads of runs call. The work, the kernel and the accesses must outlive it.
 // (Functions, as nvcc 13.0 mixes up the packs of generic lambdas within lambdas that are templates.)
 template <class D, class R, class K, class... Accesses>
-StreamGroup::Launch map_launch(const char* label, const On<D>& on, const R& work, const K& kernel,
-                               const Accesses&... accesses) {
-  return [label, on, &work, &kernel, &accesses...](const StreamSite& site) {
+streaming::StreamGroup::Launch map_launch(const char* label, const On<D>& on, const R& work, const K& kernel,
+                                          const Accesses&... accesses) {
+  return [label, on, &work, &kernel, &accesses...](const streaming::StreamSite& site) {
     const auto mine = LeftMost<R>::part(work, site.work);
     launch_slice<K>(
         label, on, site,
@@ -56,7 +56,7 @@ struct LaunchBy<LaunchWay::Streamed> {
   static StreamReport launch(const char* label, const Where& where, const R& work, const K& kernel,
                              const Accesses&... accesses) {
     check_one_step<Where>();
-    StreamGroup group(stream_problem(label, work, accesses...), stream_states(accesses...));
+    streaming::StreamGroup group(stream_problem(label, work, accesses...), stream_states(accesses...));
     check_all_fit<K, false>(label, work, accesses...);
     return stream(group, where, typeid(FunctorOf<K>).name(),
                   [&](const auto& on) { return map_launch(label, on, work, kernel, accesses...); });

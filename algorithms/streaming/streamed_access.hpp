@@ -61,7 +61,7 @@ struct RowsByFunction {
 
 // The array of a plan for an access.
 template <class Access>
-StreamArray stream_array(const Access& access) {
+streaming::StreamArray stream_array(const Access& access) {
   static_assert(is_coherent_access_v<Access>,
                 "strata: streamed launches take coherent arrays: in(x), out(y), inout(z) of CoherentArray");
   static_assert(
@@ -69,7 +69,7 @@ StreamArray stream_array(const Access& access) {
       "strata: resident(...): a streamed Sequence has arrays that stay on the device, other streamed "
       "launches have none; leave it out");
   using Region = typename Access::region_type;
-  StreamArray array;
+  streaming::StreamArray array;
   array.mode = Access::mode;
   if constexpr (is_own<Region>) {
     array.rows_of = OwnRows();
@@ -82,7 +82,7 @@ StreamArray stream_array(const Access& access) {
     array.rows_of = RowsByFunction<decltype(access.region.f)>{access.region.f, access.array.state()};
     array.regular = false;
   } else {
-    array.use = StreamArray::Use::Whole;
+    array.use = streaming::StreamArray::Use::Whole;
   }
   return array;
 }
@@ -137,7 +137,7 @@ inline ResidentRows inside(ResidentRows rows, index_t n) {
 }
 
 template <class D, class Access>
-auto resolve_streamed(const StreamSite::Place& place, const Access& access) {
+auto resolve_streamed(const streaming::StreamSite::Place& place, const Access& access) {
   using A = typename Access::array_type;
   constexpr AccessMode mode = Access::mode;
   using T = std::conditional_t<mode == AccessMode::In, const typename A::value_type, typename A::value_type>;
@@ -157,8 +157,8 @@ auto resolve_streamed(const StreamSite::Place& place, const Access& access) {
 }
 
 template <class R, class... Accesses>
-StreamProblem stream_problem(const char* label, const R& work, const Accesses&... accesses) {
-  StreamProblem problem;
+streaming::StreamProblem stream_problem(const char* label, const R& work, const Accesses&... accesses) {
+  streaming::StreamProblem problem;
   problem.label = label;
   problem.work = LeftMost<R>::of(work);
   problem.align = alignment_of_all<Accesses...>();
@@ -175,7 +175,7 @@ std::vector<Ref<CoherentState>> stream_states(const Accesses&... accesses) {
 }
 
 template <class D, class F, class... Accesses>
-void with_streamed(const StreamSite& site, const F& f, const Accesses&... accesses) {
+void with_streamed(const streaming::StreamSite& site, const F& f, const Accesses&... accesses) {
   [&]<std::size_t... I>(std::index_sequence<I...>) { f(resolve_streamed<D>(site.places[I], accesses)...); }
   (std::index_sequence_for<Accesses...>());
 }
@@ -183,7 +183,8 @@ void with_streamed(const StreamSite& site, const F& f, const Accesses&... access
 // Adds the boxes of an array in a slice that are declared out: of its rows, or of an array that is there as a
 // whole.
 template <class Access>
-void add_unwritten([[maybe_unused]] const Access& access, [[maybe_unused]] const StreamSite::Place& place,
+void add_unwritten([[maybe_unused]] const Access& access,
+                   [[maybe_unused]] const streaming::StreamSite::Place& place,
                    [[maybe_unused]] ResidentRows work, [[maybe_unused]] bool of_rows,
                    [[maybe_unused]] std::vector<UnwrittenBox>& boxes) {
   if constexpr (Access::mode == AccessMode::Out && !is_resident_v<Access>) {
@@ -212,7 +213,7 @@ UnwrittenSearch<D> mark_slice(const On<D>& where, ResidentRows work, bool of_row
 // elements that were not written; `place(k)` is where array k is.
 template <class K, class D, class Place, class F, class... Accesses>
 void launch_written([[maybe_unused]] const char* label, [[maybe_unused]] const On<D>& where,
-                    [[maybe_unused]] const StreamSite& site, [[maybe_unused]] const Place& place,
+                    [[maybe_unused]] const streaming::StreamSite& site, [[maybe_unused]] const Place& place,
                     const F& launch, [[maybe_unused]] const Accesses&... accesses) {
   if constexpr (checked_build) {
     const char* const name = kernel_name(label, typeid(FunctorOf<K>).name(), nullptr);
@@ -238,7 +239,7 @@ void launch_written([[maybe_unused]] const char* label, [[maybe_unused]] const O
 
 // Calls f with the accesses as bind_kernel takes them; it launches a kernel `K` on `where`.
 template <class K, class D, class F, class... Accesses>
-void launch_slice(const char* label, const On<D>& where, const StreamSite& site, const F& f,
+void launch_slice(const char* label, const On<D>& where, const streaming::StreamSite& site, const F& f,
                   const Accesses&... accesses) {
   launch_written<K>(
       label, where, site, [&](std::size_t k) -> const auto& { return site.places[k]; },

@@ -90,10 +90,10 @@ bool leaves_columns_out([[maybe_unused]] const R& work, [[maybe_unused]] const A
 }
 
 template <class R, class Access>
-StreamArray iterated_array(const R& work, const Access& access) {
+streaming::StreamArray iterated_array(const R& work, const Access& access) {
   if constexpr (is_streamed_state_v<Access>) {
-    StreamArray array;
-    array.use = StreamArray::Use::State;
+    streaming::StreamArray array;
+    array.use = streaming::StreamArray::Use::State;
     const ResidentRows halo = halo_rows_of(access, true);
     array.left = halo.begin;
     array.right = halo.end;
@@ -112,28 +112,28 @@ template <class Access, int Indices>
 inline constexpr bool carries_by_item = Access::array_type::rank >= Indices;
 
 template <class D, class Access>
-auto resolve_new(const StreamSite::Place& place, const Access& access) {
+auto resolve_new(const streaming::StreamSite::Place& place, const Access& access) {
   using New = CoherentAccess<AccessMode::Out, typename Access::array_type, Own>;
-  return resolve_streamed<D>(StreamSite::Place{{place.base[1], place.base[1]}, place.rows},
+  return resolve_streamed<D>(streaming::StreamSite::Place{{place.base[1], place.base[1]}, place.rows},
                              New{access.array, own});
 }
 // The views of an access, as bind_kernel takes them: a tuple of two for a state.
 template <class D, int Indices, class Access>
-auto resolve_iterated(const StreamSite::Place& place, const Access& access) {
+auto resolve_iterated(const streaming::StreamSite::Place& place, const Access& access) {
   if constexpr (is_streamed_state_v<Access>) {
     using Old = CoherentAccess<AccessMode::In, typename Access::array_type, typename Access::region_type>;
     const auto old = resolve_streamed<D>(place, Old{access.array, access.region});
     const auto next = resolve_new<D>(place, access);
     using V = typename decltype(next)::view_type;
     if constexpr (carries_by_item<Access, Indices>)
-      return std::make_tuple(old, ResolvedNew<V, Access::all_are_written>{next.view});
+      return std::make_tuple(old, streaming::ResolvedNew<V, Access::all_are_written>{next.view});
     else return std::make_tuple(old, next);
   } else {
     return std::make_tuple(resolve_streamed<D>(place, access));
   }
 }
 template <class D, int Indices, class F, class... Accesses>
-void with_iterated(const StreamSite& site, const F& f, const Accesses&... accesses) {
+void with_iterated(const streaming::StreamSite& site, const F& f, const Accesses&... accesses) {
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     std::apply(f, std::tuple_cat(resolve_iterated<D, Indices>(site.places[I], accesses)...));
   }
@@ -149,19 +149,20 @@ constexpr bool is_factory() {
 }
 // Where work items do not copy old values themselves, a launch over all rows does, before them.
 template <bool All, int Indices, class D, class Access>
-void carry_rows(const char* label, const On<D>& where, ResidentRows rows, const StreamSite::Place& place,
-                const Access& access) {
+void carry_rows(const char* label, const On<D>& where, ResidentRows rows,
+                const streaming::StreamSite::Place& place, const Access& access) {
   if constexpr (is_streamed_state_v<Access>) {
     if constexpr (!Access::all_are_written && (All || !carries_by_item<Access, Indices>)) {
       using Old = CoherentAccess<AccessMode::In, typename Access::array_type, Own>;
-      launch_for(label, where, range(rows.begin, rows.end),
-                 bind_views(CarryRow{}, view_to_bind(resolve_streamed<D>(place, Old{access.array, own})),
-                            view_to_bind(resolve_new<D>(place, access))));
+      launch_for(
+          label, where, range(rows.begin, rows.end),
+          bind_views(streaming::CarryRow{}, view_to_bind(resolve_streamed<D>(place, Old{access.array, own})),
+                     view_to_bind(resolve_new<D>(place, access))));
     }
   }
 }
 template <bool All, int Indices, class D, class... Accesses>
-void carry_all_rows(const char* label, const On<D>& where, const StreamSite& site,
+void carry_all_rows(const char* label, const On<D>& where, const streaming::StreamSite& site,
                     const Accesses&... accesses) {
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     (carry_rows<All, Indices>(label, where, site.work, site.places[I], accesses), ...);
@@ -172,7 +173,7 @@ void carry_all_rows(const char* label, const On<D>& where, const StreamSite& sit
 // Enqueues a step of the rows of `site`.
 template <class D, class R, class K, class... Accesses>
 void launch_step(const char* label, const On<D>& where, const R& work, const K& kernel,
-                 const StreamSite& site, const Accesses&... accesses) {
+                 const streaming::StreamSite& site, const Accesses&... accesses) {
   constexpr int indices = WorkOf<R>::rank;
   const auto mine = LeftMost<R>::part(work, site.work);
   using Mine = std::remove_const_t<decltype(mine)>;
@@ -212,8 +213,9 @@ Range rows_within_halos(const Accesses&... accesses) {
 [[noreturn]] void fail_steps(int steps);
 
 template <class R, class... Accesses>
-StreamProblem iterated_problem(const char* label, const R& work, int steps, const Accesses&... accesses) {
-  StreamProblem problem;
+streaming::StreamProblem iterated_problem(const char* label, const R& work, int steps,
+                                          const Accesses&... accesses) {
+  streaming::StreamProblem problem;
   problem.label = label;
   problem.work = LeftMost<R>::of(work);
   problem.steps = steps;
@@ -223,9 +225,9 @@ StreamProblem iterated_problem(const char* label, const R& work, int steps, cons
 
 // The function that the threads of runs call, as in streamed.hpp.
 template <class D, class R, class K, class... Accesses>
-StreamGroup::Launch iterate_launch(const char* label, const On<D>& on, const R& work, const K& kernel,
-                                   const Accesses&... accesses) {
-  return [label, on, &work, &kernel, &accesses...](const StreamSite& site) {
+streaming::StreamGroup::Launch iterate_launch(const char* label, const On<D>& on, const R& work,
+                                              const K& kernel, const Accesses&... accesses) {
+  return [label, on, &work, &kernel, &accesses...](const streaming::StreamSite& site) {
     launch_step(label, on, work, kernel, site, accesses...);
   };
 }
@@ -234,9 +236,9 @@ template <class Where, class R, class K, class... Accesses>
 StreamReport iterate_streamed(const char* label, const Where& where, const R& work, int steps,
                               const K& kernel, const Accesses&... accesses) {
   if (steps < 0) fail_steps(steps);
-  StreamProblem problem = iterated_problem(label, work, steps, accesses...);
+  streaming::StreamProblem problem = iterated_problem(label, work, steps, accesses...);
   if (steps == 0 || problem.work.begin >= problem.work.end) return {};
-  StreamGroup group(static_cast<StreamProblem&&>(problem), stream_states(accesses...));
+  streaming::StreamGroup group(static_cast<streaming::StreamProblem&&>(problem), stream_states(accesses...));
   return stream(group, where, typeid(FunctorOf<K>).name(),
                 [&](const auto& on) { return iterate_launch(label, on, work, kernel, accesses...); });
 }

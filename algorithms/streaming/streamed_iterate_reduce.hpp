@@ -36,10 +36,11 @@ namespace detail {
 
 /// The options of steps that reduce. Throws Error if the scheduler does not compute each point once, in
 /// pieces that are nodes. `problem` must be complete.
-StreamOptions step_reduction_options(const StreamProblem& problem, const StreamOptions& options);
+streaming::StreamOptions step_reduction_options(const streaming::StreamProblem& problem,
+                                                const streaming::StreamOptions& options);
 /// How slices are cut: at multiples of so many rows, which are a node of the tree.
-index_t step_reduction_align(const StreamProblem& problem, index_t block, index_t budget,
-                             const StreamOptions& options);
+index_t step_reduction_align(const streaming::StreamProblem& problem, index_t block, index_t budget,
+                             const streaming::StreamOptions& options);
 
 /// How the steps of passes reduce.
 struct StepReductionPlan {
@@ -49,13 +50,13 @@ struct StepReductionPlan {
   index_t groups = 0;  // at most so many results
 
   /// Plans `run` and this, so that slices and results of `value_bytes` fit the budget. Throws OutOfMemory.
-  void plan(StreamRun& run, index_t budget, const StreamOptions& options, const std::string& kernel,
-            index_t value_bytes);
+  void plan(streaming::StreamRun& run, index_t budget, const streaming::StreamOptions& options,
+            const std::string& kernel, index_t value_bytes);
   /// The groups of each step of the next `passes` passes, from number `first` on.
-  std::vector<std::vector<ReductionGroup>> groups_from(StreamRun& run, int first) const;
+  std::vector<std::vector<ReductionGroup>> groups_from(streaming::StreamRun& run, int first) const;
 
  private:
-  std::vector<std::vector<ReductionGroup>> groups_of(StreamRun& run, int first, int end) const;
+  std::vector<std::vector<ReductionGroup>> groups_of(streaming::StreamRun& run, int first, int end) const;
 };
 
 template <class D, class R, class K, class Into, class... Accesses>
@@ -69,7 +70,7 @@ StreamReport iterate_reduce_streamed(const char* label, const Streamed<On<D>>& w
   const auto reducer = Reduction::reducer(kernel);
   std::vector<T>& values = sequences::values_of<T>(into);
   if (steps < 0) fail_steps(steps);
-  StreamProblem problem = iterated_problem(label, work, steps, accesses...);
+  streaming::StreamProblem problem = iterated_problem(label, work, steps, accesses...);
   if (steps == 0 || problem.work.begin >= problem.work.end) {
     if (where.only_plan) return {};
     values.resize(static_cast<std::size_t>(steps));
@@ -78,12 +79,12 @@ StreamReport iterate_reduce_streamed(const char* label, const Streamed<On<D>>& w
   }
   problem.once = true;
   complete_problem(problem, stream_states(accesses...));  // edges, and bytes of rows
-  const StreamOptions options = step_reduction_options(problem, where.options);
+  const streaming::StreamOptions options = step_reduction_options(problem, where.options);
   if (!plan.any_order)
     problem.align =
         larger_of(problem.align, step_reduction_align(problem, plan.block, where.budget, options));
-  StreamRun run(where.where.device.backend(), queue_of(where.where), static_cast<StreamProblem&&>(problem),
-                stream_states(accesses...));
+  streaming::StreamRun run(where.where.device.backend(), queue_of(where.where),
+                           static_cast<streaming::StreamProblem&&>(problem), stream_states(accesses...));
   plan.plan(run, where.budget, options, typeid(FunctorOf<K>).name(), static_cast<index_t>(sizeof(T)));
   if (where.only_plan) return run.report();
 
@@ -100,7 +101,7 @@ StreamReport iterate_reduce_streamed(const char* label, const Streamed<On<D>>& w
   };
   next_passes();
   run.run(
-      [&](const StreamSite& site) {
+      [&](const streaming::StreamSite& site) {
         if (site.step >= end) {  // passes follow each other
           queue_of(where.where).wait();
           results.finish(reducer, found);

@@ -18,7 +18,7 @@ namespace strata::inline STRATA_ABI {
 
 namespace detail {
 /// The options of all places that stream. Throws Error where a number is out of its range.
-StreamOptions checked_options(StreamOptions options);
+streaming::StreamOptions checked_options(streaming::StreamOptions options);
 int checked_launch_steps(int steps);
 }  // namespace detail
 
@@ -32,12 +32,12 @@ struct Streamed {
   static_assert(!detail::is_grid<Where>,
                 "strata: streamed: slices are rows: you wrote streamed(across(...).grid(...), budget); write "
                 "streamed(across(...), budget)");
-  Where where;                    ///< the devices, or the queue of the kernels
-  index_t budget;                 ///< bytes of the memory of each
-  detail::StreamOptions options;  ///< 0 or Automatic: the model chooses
-  bool progress = false;          ///< a line on a terminal, of one of the devices
-  bool only_plan = false;         ///< nothing is done
-  int launch_steps = 1;           ///< steps in a launch, of iterations
+  Where where;                               ///< the devices, or the queue of the kernels
+  index_t budget;                            ///< bytes of the memory of each
+  detail::streaming::StreamOptions options;  ///< 0 or Automatic: the model chooses
+  bool progress = false;                     ///< a line on a terminal, of one of the devices
+  bool only_plan = false;                    ///< nothing is done
+  int launch_steps = 1;                      ///< steps in a launch, of iterations
 
   /// With a label for the launches there. The text is kept by pointer and must live as long as the place.
   Streamed named(const char* text) const {

@@ -18,7 +18,7 @@
 namespace strata::inline STRATA_ABI::detail {
 
 /// How slices of a reduction are cut: at multiples of so many rows, which are a node of the tree.
-index_t reduction_align(const StreamProblem& problem, index_t block, index_t budget);
+index_t reduction_align(const streaming::StreamProblem& problem, index_t block, index_t budget);
 
 // Stores the value of a reduction, or finalizes it on `on`.
 template <class D, class Reducer, class T, class Into>
@@ -46,11 +46,12 @@ void store_reduced(const char* label, const On<D>& on, const Reducer& reducer, c
 // The function that the thread of a run calls, as in streamed.hpp, for groups [begin, end); the value of
 // number `begin` is the first of the partial results.
 template <class D, class T, class R, class K, class Into, class... Accesses>
-StreamGroup::Launch reduce_launch(const char* label, const On<D>& on, const R& work, const K& kernel,
-                                  const Into& into, T* partials, const std::vector<ReductionGroup>& groups,
-                                  std::size_t begin, std::size_t end, const Accesses&... accesses) {
+streaming::StreamGroup::Launch reduce_launch(const char* label, const On<D>& on, const R& work,
+                                             const K& kernel, const Into& into, T* partials,
+                                             const std::vector<ReductionGroup>& groups, std::size_t begin,
+                                             std::size_t end, const Accesses&... accesses) {
   return [label, on, &work, &kernel, &into, partials, &groups, begin, end, next = begin,
-          &accesses...](const StreamSite& site) mutable {
+          &accesses...](const streaming::StreamSite& site) mutable {
     launch_slice<K>(
         label, on, site,
         [&](const auto&... resolved) {
@@ -88,8 +89,9 @@ class PartialValues {
 
 // Plans the runs so that the values of `value_bytes` that their groups have on the devices fit the budget,
 // too.
-std::vector<ReductionGroup> plan_reduction(StreamGroup& group, index_t budget, const StreamOptions& options,
-                                           const std::string& kernel, index_t block, index_t value_bytes,
+std::vector<ReductionGroup> plan_reduction(streaming::StreamGroup& group, index_t budget,
+                                           const streaming::StreamOptions& options, const std::string& kernel,
+                                           index_t block, index_t value_bytes,
                                            std::vector<std::size_t>& first);
 
 template <class Where, class R, class K, class Into, class... Accesses>
@@ -100,10 +102,10 @@ StreamReport reduce_streamed(const char* label, const Where& where, const R& wor
   static_assert(!std::is_array_v<T>,
                 "strata: launch_reduce in slices: values of run-time length are reduced in core");
   constexpr index_t block = WorkOf<R>::rank == 1 ? reduction_block : 1;
-  StreamProblem problem = stream_problem(label, work, accesses...);
+  streaming::StreamProblem problem = stream_problem(label, work, accesses...);
   complete_problem(problem, stream_states(accesses...));  // bytes of rows
   problem.align = larger_of(problem.align, reduction_align(problem, block, where.budget));
-  StreamGroup group(static_cast<StreamProblem&&>(problem), stream_states(accesses...));
+  streaming::StreamGroup group(static_cast<streaming::StreamProblem&&>(problem), stream_states(accesses...));
   check_all_fit<K, false>(label, work, accesses...);
   const std::vector<std::size_t> parts = add_runs(group, where.where);
   std::vector<std::size_t> first;  // groups of runs
@@ -116,7 +118,7 @@ StreamReport reduce_streamed(const char* label, const Where& where, const R& wor
   std::vector<T> values(larger_of<std::size_t>(groups.size(), 1));
   if (groups.empty()) reducer.init(values[0]);
   {
-    std::vector<StreamGroup::Launch> launches;
+    std::vector<streaming::StreamGroup::Launch> launches;
     std::vector<Function<void()>> fetch;  // which also keep the partial results
     for (std::size_t k = 0; k < parts.size(); ++k)
       visit_part(where.where, parts[k], [&](const auto& on) {
@@ -141,14 +143,14 @@ StreamReport reduce_streamed(const char* label, const Where& where, const R& wor
 template <class Into, class Where, class D, class R, class K, class T, class... Accesses>
 StreamReport scan_streamed_part(const char* label, const Where& where, const On<D>& on, const R& work,
                                 const K& kernel, T& total, const Accesses&... accesses) {
-  StreamProblem problem = stream_problem(label, work, accesses...);
+  streaming::StreamProblem problem = stream_problem(label, work, accesses...);
   problem.align = larger_of(problem.align, reduction_block);
-  StreamRun run(on.device.backend(), queue_of(on), static_cast<StreamProblem&&>(problem),
-                stream_states(accesses...));
+  streaming::StreamRun run(on.device.backend(), queue_of(on),
+                           static_cast<streaming::StreamProblem&&>(problem), stream_states(accesses...));
   run.plan(where.budget, where.options, typeid(FunctorOf<K>).name());
   if (where.only_plan) return run.report();
   run.run(
-      [&](const StreamSite& site) {
+      [&](const streaming::StreamSite& site) {
         const T start = total;
         launch_slice<K>(
             label, on, site,
@@ -166,18 +168,19 @@ template <class Where, class R, class K, class Into, class... Accesses>
 StreamReport scan_streamed(const char* label, const Where& where, const R& work, const K& kernel, Into&& into,
                            const Accesses&... accesses) {
   using I = std::remove_cvref_t<Into>;
-  StreamProblem problem = stream_problem(label, work, accesses...);
+  streaming::StreamProblem problem = stream_problem(label, work, accesses...);
   problem.align = larger_of(problem.align, reduction_block);
-  const StreamGroup group(static_cast<StreamProblem&&>(problem), stream_states(accesses...));
+  const streaming::StreamGroup group(static_cast<streaming::StreamProblem&&>(problem),
+                                     stream_states(accesses...));
   check_all_fit<K, false>(label, work, accesses...);
   const std::vector<ResidentRows> split = split_of(group, where.where);
   auto total = neutral_value<K, I>(kernel, into);
   StreamReport report;
   report.devices = 0;
-  for (const std::size_t k : parts_with_rows(split))
+  for (const std::size_t k : streaming::parts_with_rows(split))
     visit_part(where.where, k, [&](const auto& on) {
-      add_report(report, scan_streamed_part<I>(label, where, on, LeftMost<R>::part(work, split[k]), kernel,
-                                               total, accesses...));
+      streaming::add_report(report, scan_streamed_part<I>(label, where, on, LeftMost<R>::part(work, split[k]),
+                                                          kernel, total, accesses...));
     });
   if (!where.only_plan) store_total(total, static_cast<Into&&>(into));
   return report;

@@ -24,18 +24,19 @@ void fail_fixed_row(const char* label, int dimension, index_t extent, index_t gi
                       " in dimension " + std::to_string(dimension) + ", not " + std::to_string(given));
 }
 
-std::vector<std::vector<ReductionGroup>> sequence_groups(const StreamProblem& problem, const StreamPlan& plan,
-                                                         int loop, index_t block, bool any_order) {
+std::vector<std::vector<ReductionGroup>> sequence_groups(const streaming::StreamProblem& problem,
+                                                         const streaming::StreamPlan& plan, int loop,
+                                                         index_t block, bool any_order) {
   const int loops = static_cast<int>(problem.loops.size());
   const int first = ((loop - problem.first_loop) % loops + loops) % loops;  // of the run's, this loop's first
-  const StreamLoop& data = problem.loops[static_cast<std::size_t>(loop)];
+  const streaming::StreamLoop& data = problem.loops[static_cast<std::size_t>(loop)];
   std::vector<std::vector<ResidentRows>> pieces(
       problem.steps > first ? static_cast<std::size_t>((problem.steps - 1 - first) / loops + 1) : 0);
   int before = 0;
   for (int p = 0; p < plan.passes; ++p) {
-    const StreamPass& pass = plan.pass_number(p);
-    for (const StreamTile& tile : pass.tiles)
-      for (const StreamLaunch& launch : tile.launches) {
+    const streaming::StreamPass& pass = plan.pass_number(p);
+    for (const streaming::StreamTile& tile : pass.tiles)
+      for (const streaming::StreamLaunch& launch : tile.launches) {
         const int number = before + launch.step - 1;
         if (number % loops == first) pieces[static_cast<std::size_t>(number / loops)].push_back(launch.work);
       }
@@ -51,11 +52,11 @@ struct SequenceRuns::Plan {
   int first, count;
   int part;  // so many loops at once: the results of more would take too much room
   int uses;
-  StreamPlan plan;  // of such a part
+  streaming::StreamPlan plan;  // of such a part
 };
 
 SequenceRuns::SequenceRuns(DeviceInstance& device, QueueState& queue, const char* label, index_t budget,
-                           const StreamOptions& options, bool progress, bool only_plan)
+                           const streaming::StreamOptions& options, bool progress, bool only_plan)
     : device_(device),
       queue_(queue),
       budget_(budget),
@@ -69,7 +70,7 @@ SequenceRuns::SequenceRuns(DeviceInstance& device, QueueState& queue, const char
 }
 SequenceRuns::~SequenceRuns() = default;
 
-int SequenceRuns::add_array(const Ref<CoherentState>& state, const StreamArray& declared) {
+int SequenceRuns::add_array(const Ref<CoherentState>& state, const streaming::StreamArray& declared) {
   if (run_) cursor_.fail_late();
   for (std::size_t a = 0; a < states_.size(); ++a) {
     if (states_[a] != state) continue;
@@ -85,13 +86,13 @@ int SequenceRuns::add_array(const Ref<CoherentState>& state, const StreamArray& 
   return static_cast<int>(states_.size()) - 1;
 }
 
-std::vector<ResidentArrays::Sliced> SequenceRuns::arrays(int count) const {
-  std::vector<ResidentArrays::Sliced> all;
+std::vector<streaming::ResidentArrays::Sliced> SequenceRuns::arrays(int count) const {
+  std::vector<streaming::ResidentArrays::Sliced> all;
   for (const Ref<CoherentState>& state : states_) all.push_back({state, false, false});
   for (int k = 0; k < std::min(count, loop_count()); ++k) {
     const Loop& loop = loops_[static_cast<std::size_t>((cursor_.next + k) % loop_count())];
-    for (const StreamLoop::Use& use : loop.data.uses) {
-      ResidentArrays::Sliced& here = all[static_cast<std::size_t>(use.array)];
+    for (const streaming::StreamLoop::Use& use : loop.data.uses) {
+      streaming::ResidentArrays::Sliced& here = all[static_cast<std::size_t>(use.array)];
       here.is_used = true;
       here.is_written = here.is_written || writes(use.mode);
     }
@@ -100,11 +101,12 @@ std::vector<ResidentArrays::Sliced> SequenceRuns::arrays(int count) const {
 }
 
 void SequenceRuns::add_loop(Loop&& loop) {
-  const StreamLoop& data = loop.data;
+  const streaming::StreamLoop& data = loop.data;
   for (std::size_t k = 0; k < data.uses.size(); ++k) {
-    const StreamLoop::Use& use = data.uses[k];
+    const streaming::StreamLoop::Use& use = data.uses[k];
     const CoherentState& state = *states_[static_cast<std::size_t>(use.array)];
-    if (writes(use.mode) && arrays_[static_cast<std::size_t>(use.array)].use == StreamArray::Use::Whole)
+    if (writes(use.mode) &&
+        arrays_[static_cast<std::size_t>(use.array)].use == streaming::StreamArray::Use::Whole)
       fail_declared(cursor_.label, state.label, "as a whole, and written: a sequence needs its rows");
     for (std::size_t other = 0; other < k; ++other)
       if (data.uses[other].array == use.array && (writes(use.mode) || writes(data.uses[other].mode)))
@@ -112,7 +114,7 @@ void SequenceRuns::add_loop(Loop&& loop) {
                       ("twice in loop \"" + data.label + "\", and written; declare it once").c_str());
     const Box& domain = state.shape.domain;
     const bool by_rows =
-        !use.rows_of && arrays_[static_cast<std::size_t>(use.array)].use == StreamArray::Use::Rows;
+        !use.rows_of && arrays_[static_cast<std::size_t>(use.array)].use == streaming::StreamArray::Use::Rows;
     if (by_rows && domain.rank() > 0 && (data.work.begin < 0 || data.work.end > domain.extent(0)))
       throw ShapeMismatch("sequence \"" + cursor_.label + "\": loop \"" + data.label + "\" has work items [" +
                           std::to_string(data.work.begin) + ", " + std::to_string(data.work.end) + "), \"" +
@@ -131,7 +133,7 @@ void SequenceRuns::set_temporary(const Ref<CoherentState>& state) {
 void SequenceRuns::release() { run_ = {}; }
 
 void SequenceRuns::complete() {
-  StreamProblem problem;
+  streaming::StreamProblem problem;
   problem.label = cursor_.label;
   problem.arrays = arrays_;
   for (std::size_t a = 0; a < states_.size(); ++a)
@@ -143,19 +145,20 @@ void SequenceRuns::complete() {
     problem.align = std::max(problem.align, loop.align);
     kernels_ += "," + loop.kernel;
   }
-  run_ = Ref<StreamRun>(new StreamRun(device_, queue_, static_cast<StreamProblem&&>(problem), states_));
+  run_ = Ref<streaming::StreamRun>(
+      new streaming::StreamRun(device_, queue_, static_cast<streaming::StreamProblem&&>(problem), states_));
 }
 
 // How a run uses arrays, which is that of the loop that comes to them first.
 void SequenceRuns::declare_modes(int count) {
-  StreamProblem& problem = run_->problem();
+  streaming::StreamProblem& problem = run_->problem();
   for (std::size_t a = 0; a < states_.size(); ++a) {
-    StreamArray& array = problem.arrays[a];
+    streaming::StreamArray& array = problem.arrays[a];
     bool used = false, comes = true, goes = false;
     for (int step = 1; step <= std::min(count, loop_count()); ++step) {
-      const StreamLoop& loop = problem.loop_of(step);
+      const streaming::StreamLoop& loop = problem.loop_of(step);
       bool here = false, reads_here = false;
-      for (const StreamLoop::Use& use : loop.uses) {
+      for (const streaming::StreamLoop::Use& use : loop.uses) {
         if (static_cast<std::size_t>(use.array) != a) continue;
         here = true;
         reads_here = reads_here || reads(use.mode);
@@ -166,14 +169,14 @@ void SequenceRuns::declare_modes(int count) {
       used = used || here;
     }
     array.used = used;
-    if (array.use == StreamArray::Use::Whole) continue;
+    if (array.use == streaming::StreamArray::Use::Whole) continue;
     array.mode = !goes ? AccessMode::In : comes ? AccessMode::InOut : AccessMode::Out;
   }
 }
 
 // `count` loops that begin with the next one.
 void SequenceRuns::set_count(int count) {
-  StreamProblem& problem = run_->problem();
+  streaming::StreamProblem& problem = run_->problem();
   problem.first_loop = cursor_.next;
   problem.steps = count;
   problem.work = problem.loops[static_cast<std::size_t>(cursor_.next)].work;
@@ -298,7 +301,7 @@ StreamReport SequenceRuns::run_part(int count, int begin, int done) {
   const int first = cursor_.next, loops = loop_count();
   cursor_.next = 0;
   run_->run(
-      [&](const StreamSite& site) {
+      [&](const streaming::StreamSite& site) {
         has_begun_ = true;
         const int number = begin + done + site.step;
         const int loop = number % loops, before = ((loop - first) % loops + loops) % loops;

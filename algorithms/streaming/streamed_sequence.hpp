@@ -33,23 +33,23 @@ namespace strata::inline STRATA_ABI::detail {
 class SequenceRuns {
  public:
   struct Loop {
-    StreamLoop data;  // arrays by their number here
+    streaming::StreamLoop data;  // arrays by their number here
     index_t align = 1;
     std::string kernel;
     /// `step`: how often the first loop has begun again in this run; `time`: how often this loop ran before.
-    Function<void(const StreamSite&, int step, int time)> launch;
+    Function<void(const streaming::StreamSite&, int step, int time)> launch;
     /// Of reductions: the bytes that the results of a run with a plan need; allocates memory for them; joins
     /// them after the run, or after each part of it.
-    Function<index_t(const StreamProblem&, const StreamPlan&)> results;
+    Function<index_t(const streaming::StreamProblem&, const streaming::StreamPlan&)> results;
     Function<void(bool make)> prepare;  // false: frees memory of another size; true: allocates
     Function<void(bool first)> finish;
   };
 
   SequenceRuns(DeviceInstance& device, QueueState& queue, const char* label, index_t budget,
-               const StreamOptions& options, bool progress, bool only_plan);
+               const streaming::StreamOptions& options, bool progress, bool only_plan);
   ~SequenceRuns();
   /// The number of an array, to which one more loop's declaration is added.
-  int add_array(const Ref<CoherentState>& state, const StreamArray& declared);
+  int add_array(const Ref<CoherentState>& state, const streaming::StreamArray& declared);
   void add_loop(Loop&& loop);
   void set_temporary(const Ref<CoherentState>& state);
   /// Runs `count` loops, beginning after the last one that ran.
@@ -58,7 +58,7 @@ class SequenceRuns {
   int loop_count() const { return static_cast<int>(loops_.size()); }
   const sequences::LoopCursor& cursor() const { return cursor_; }
   /// All arrays, and how the next `count` loops use them.
-  std::vector<ResidentArrays::Sliced> arrays(int count) const;
+  std::vector<streaming::ResidentArrays::Sliced> arrays(int count) const;
   /// Whether the last run, or the one under way, has launched a kernel.
   bool has_begun() const { return has_begun_; }
   void begin_with(int loop) { cursor_.begin_with(loop); }
@@ -79,13 +79,13 @@ class SequenceRuns {
   DeviceInstance& device_;
   QueueState& queue_;
   const index_t budget_;
-  const StreamOptions options_;
+  const streaming::StreamOptions options_;
   const bool progress_, only_plan_;
   std::vector<Loop> loops_;
-  std::vector<StreamArray> arrays_;
+  std::vector<streaming::StreamArray> arrays_;
   std::vector<Ref<CoherentState>> states_;
   std::vector<Ref<CoherentState>> temporary_;
-  Ref<StreamRun> run_;
+  Ref<streaming::StreamRun> run_;
   std::string kernels_;
   std::vector<Plan> plans_;
   sequences::LoopCursor cursor_;
@@ -94,8 +94,9 @@ class SequenceRuns {
 
 /// For each time that loop `loop` runs, its nodes of the tree of reductions, or, for reductions in any order,
 /// its pieces.
-std::vector<std::vector<ReductionGroup>> sequence_groups(const StreamProblem& problem, const StreamPlan& plan,
-                                                         int loop, index_t block, bool any_order);
+std::vector<std::vector<ReductionGroup>> sequence_groups(const streaming::StreamProblem& problem,
+                                                         const streaming::StreamPlan& plan, int loop,
+                                                         index_t block, bool any_order);
 
 template <class Access>
 void check_no_edges(const Access& access) {
@@ -104,12 +105,12 @@ void check_no_edges(const Access& access) {
                   "strata: sequences have no edges: use halo(l, r), and let the work items be those inside");
 }
 template <class Access>
-StreamArray sequence_array(const Access& access) {
+streaming::StreamArray sequence_array(const Access& access) {
   using Region = typename Access::region_type;
   static_assert(Access::mode == AccessMode::In || is_own<Region>,
                 "strata: in a sequence work items write their own rows: out(x), inout(x) without a region");
   if (!access.array) fail_no_array();
-  StreamArray array = stream_array(access);
+  streaming::StreamArray array = stream_array(access);
   array.regular = is_own<Region>;
   return array;
 }
@@ -123,7 +124,8 @@ class SequenceOver<Streamed<On<D>>> {
       : where_(where),
         runs_(where.where.device.backend(), queue_of(where.where), label, where.budget, where.options,
               where.progress, where.only_plan),
-        resident_(new ResidentArrays(where.where.device.backend(), queue_of(where.where), label)) {}
+        resident_(new streaming::ResidentArrays(where.where.device.backend(), queue_of(where.where), label)) {
+  }
 
   template <class A>
   void temporary(const A& array) {
@@ -136,10 +138,10 @@ class SequenceOver<Streamed<On<D>>> {
   void loop(const char* label, const R& work, const K& kernel, const Accesses&... accesses) {
     using Kernel = KernelOf<K>;
     Places places{resident_, {}};
-    ResidentArrays::Loop kept;
+    streaming::ResidentArrays::Loop kept;
     auto made = make_loop<Kernel>(label, work, places, kept, accesses...);
     made.launch = [where = where_.where, name = std::string(label), work = work, kernel = kernel,
-                   places = places, accesses...](const StreamSite& site, int step, int) {
+                   places = places, accesses...](const streaming::StreamSite& site, int step, int) {
       const auto mine = LeftMost<R>::part(work, site.work);
       launch_places<Kernel>(
           name.c_str(), where, site, places,
@@ -165,14 +167,14 @@ class SequenceOver<Streamed<On<D>>> {
     constexpr index_t block = WorkOf<R>::rank == 1 ? reduction_block : 1;
     const Ref<Results> results(new Results);
     Places places{resident_, {}};
-    ResidentArrays::Loop kept;
+    streaming::ResidentArrays::Loop kept;
     auto made = make_loop<Kernel>(label, work, places, kept, accesses...);
     if constexpr (!any_order) made.align = larger_of(made.align, block);
 
     made.results = grouper(results, runs_.loop_count(), block, any_order);
     made.prepare = preparer(where_.where, results);
     made.launch = [results, where = where_.where, name = std::string(label), work = work, kernel = kernel,
-                   places = places, accesses...](const StreamSite& site, int step, int time) {
+                   places = places, accesses...](const streaming::StreamSite& site, int step, int time) {
       launch_places<Kernel>(
           name.c_str(), where, site, places,
           [&](const auto&... resolved) {
@@ -213,18 +215,18 @@ class SequenceOver<Streamed<On<D>>> {
   // Where the arrays of a loop are, in the order of the kernel's views: the number of an array in slices, or
   // -1 - that of a use that is resident.
   struct Places {
-    Ref<ResidentArrays> resident;
+    Ref<streaming::ResidentArrays> resident;
     std::vector<int> numbers;
 
-    const StreamSite::Place& operator()(const StreamSite& site, std::size_t k) const {
+    const streaming::StreamSite::Place& operator()(const streaming::StreamSite& site, std::size_t k) const {
       const int number = numbers[k];
       return number < 0 ? resident->place(-1 - number) : site.places[static_cast<std::size_t>(number)];
     }
   };
 
   template <class K, class R, class... Accesses>
-  SequenceRuns::Loop make_loop(const char* label, const R& work, Places& places, ResidentArrays::Loop& kept,
-                               const Accesses&... accesses) {
+  SequenceRuns::Loop make_loop(const char* label, const R& work, Places& places,
+                               streaming::ResidentArrays::Loop& kept, const Accesses&... accesses) {
     static_assert(
         WorkOf<R>::rank != teams_rank,
         "strata: a Sequence over streamed(...): teams do not say which rows they touch; give a range");
@@ -243,38 +245,38 @@ class SequenceOver<Streamed<On<D>>> {
     return [results, where](bool make) { results->prepare(where, make); };
   }
   template <class Results>
-  static Function<index_t(const StreamProblem&, const StreamPlan&)> grouper(const Ref<Results>& results,
-                                                                            int loop, index_t block,
-                                                                            bool any_order) {
-    return [results, loop, block, any_order](const StreamProblem& problem, const StreamPlan& plan) {
+  static Function<index_t(const streaming::StreamProblem&, const streaming::StreamPlan&)> grouper(
+      const Ref<Results>& results, int loop, index_t block, bool any_order) {
+    return [results, loop, block, any_order](const streaming::StreamProblem& problem,
+                                             const streaming::StreamPlan& plan) {
       return results->set_groups(sequence_groups(problem, plan, loop, block, any_order));
     };
   }
   // A function of its own: compiled once for all loops with such an access.
   template <class Access>
-  [[gnu::noinline]] void add_access(SequenceRuns::Loop& made, Places& places, ResidentArrays::Loop& kept,
-                                    const Access& access) {
+  [[gnu::noinline]] void add_access(SequenceRuns::Loop& made, Places& places,
+                                    streaming::ResidentArrays::Loop& kept, const Access& access) {
     check_no_edges(access);
     if constexpr (is_resident_v<Access>) {
       places.numbers.push_back(-1 - resident_->next() - static_cast<int>(kept.uses.size()));
       kept.is_own.push_back(is_own<typename Access::region_type>);
       resident_->add_use(kept, access, made.data.work);
     } else {
-      const StreamArray array = sequence_array(access);
-      StreamLoop::Use use{runs_.add_array(access.array.state(), array), array.mode, {}};
+      const streaming::StreamArray array = sequence_array(access);
+      streaming::StreamLoop::Use use{runs_.add_array(access.array.state(), array), array.mode, {}};
       if (!array.regular) use.rows_of = array.rows_of;
       places.numbers.push_back(use.array);
       made.data.uses.push_back(use);
     }
   }
   // Both have the same loops, as only the first of these calls throws.
-  void add(SequenceRuns::Loop&& loop, ResidentArrays::Loop& kept) {
+  void add(SequenceRuns::Loop&& loop, streaming::ResidentArrays::Loop& kept) {
     runs_.add_loop(static_cast<SequenceRuns::Loop&&>(loop));
-    resident_->add_loop(static_cast<ResidentArrays::Loop&&>(kept));
+    resident_->add_loop(static_cast<streaming::ResidentArrays::Loop&&>(kept));
   }
   // Calls f with the accesses as bind_kernel takes them; it launches a kernel `K` on `where`.
   template <class K, class F, class... Accesses>
-  static void launch_places(const char* label, const On<D>& where, const StreamSite& site,
+  static void launch_places(const char* label, const On<D>& where, const streaming::StreamSite& site,
                             const Places& places, const F& f, const Accesses&... accesses) {
     const auto place = [&](std::size_t k) -> const auto& { return places(site, k); };
     launch_written<K>(
@@ -288,7 +290,7 @@ class SequenceOver<Streamed<On<D>>> {
 
   Streamed<On<D>> where_;
   SequenceRuns runs_;
-  Ref<ResidentArrays> resident_;
+  Ref<streaming::ResidentArrays> resident_;
 };
 
 }  // namespace sequences

@@ -7,7 +7,7 @@
 #include <strata/algorithms/streaming/plan/stream_plan.hpp>
 #include <strata/core/bytes.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 using Use = StreamArray::Use;
 
@@ -63,4 +63,4 @@ std::string describe(const StreamProblem& problem, const StreamPlan& plan) {
   return text;
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

@@ -5,7 +5,7 @@
 #include <strata/algorithms/streaming/plan/rows.hpp>
 #include <strata/algorithms/streaming/plan/seam_plan.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 namespace {
 
@@ -100,4 +100,4 @@ ResidentRows rows_read(const StreamProblem& problem, StreamScheduler scheduler, 
   return {0, 0};
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

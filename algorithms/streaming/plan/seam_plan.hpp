@@ -8,7 +8,7 @@
 
 #include <strata/algorithms/streaming/plan/stream_plan.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 /// All states have the same rows and parts.
 class SeamPlan {
@@ -53,4 +53,4 @@ class SeamPlan {
 /// The rows of states that a pass of a part reads, by carry, overlap or naive.
 ResidentRows rows_read(const StreamProblem& problem, StreamScheduler scheduler, int steps);
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

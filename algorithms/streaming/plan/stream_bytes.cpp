@@ -5,7 +5,7 @@
 #include <strata/algorithms/streaming/plan/rows.hpp>
 #include <strata/algorithms/streaming/plan/stream_plan.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 using Use = StreamArray::Use;
 
@@ -77,4 +77,4 @@ StreamBytes bytes_of(const StreamProblem& problem, const StreamPass& pass) {
   return bytes;
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

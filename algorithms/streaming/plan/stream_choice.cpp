@@ -11,7 +11,7 @@
 #include <strata/core/bytes.hpp>
 #include <strata/core/error.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 namespace {
 
@@ -455,4 +455,4 @@ StreamPlan make_plan(const StreamProblem& problem, index_t budget, const StreamR
   return Planner(problem, budget, rates, options).plan();
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

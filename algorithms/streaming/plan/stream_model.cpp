@@ -8,7 +8,7 @@
 #include <strata/algorithms/streaming/plan/stream_model.hpp>
 #include <strata/algorithms/streaming/plan/stream_windows.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 namespace {
 
@@ -210,4 +210,4 @@ double sampled_seconds(const StreamProblem& problem, const StreamPass& sample, i
          a_row * static_cast<double>(rows) * passes;
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

@@ -6,7 +6,7 @@
 
 #include <strata/algorithms/streaming/plan/stream_plan.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 /// How tiles share the device's memory.
 struct Sharing {
@@ -21,4 +21,4 @@ double sampled_seconds(const StreamProblem& problem, const StreamPass& sample, i
                        const Sharing& sharing, const std::vector<index_t>& window_rows,
                        const StreamRates& rates);
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

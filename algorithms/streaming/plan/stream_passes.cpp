@@ -23,7 +23,7 @@ const char* name_of(StreamScheduler scheduler) {
   return "automatic";
 }
 
-namespace detail {
+namespace detail::streaming {
 
 bool StreamProblem::has_states() const {
   return std::any_of(arrays.begin(), arrays.end(),
@@ -467,5 +467,5 @@ void follow(const StreamProblem& problem, const StreamPass& previous, StreamPass
 
 index_t rows_of_pass(const StreamArray& array) { return round_up(array.rows, array.align); }
 
-}  // namespace detail
+}  // namespace detail::streaming
 }  // namespace strata::inline STRATA_ABI

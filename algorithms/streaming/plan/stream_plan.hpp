@@ -31,7 +31,7 @@
 #include <strata/core/access_mode.hpp>
 #include <strata/core/layout.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 /// A copy between the host and the device. A State has two arrays on the host: each pass, except those of
 /// Carry in place, reads side 0 and writes side 1; then they are exchanged.
@@ -175,4 +175,4 @@ std::string launch_name(const char* what, const StreamProblem& problem);
 /// The plan in some lines of text, for people.
 std::string describe(const StreamProblem& problem, const StreamPlan& plan);
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

@@ -25,7 +25,7 @@ enum class StreamScheduler : unsigned char {
 /// "carry" and the like.
 const char* name_of(StreamScheduler scheduler);
 
-namespace detail {
+namespace detail::streaming {
 
 /// One array of a streamed launch, as plans see it.
 struct StreamArray {
@@ -93,5 +93,5 @@ struct StreamOptions {
   int pieces = 0;  // see StreamPlan
 };
 
-}  // namespace detail
+}  // namespace detail::streaming
 }  // namespace strata::inline STRATA_ABI

@@ -20,7 +20,7 @@
 #include <strata/algorithms/streaming/plan/stream_plan.hpp>
 #include <strata/core/error.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 namespace {
 
@@ -295,4 +295,4 @@ StreamPass sequence_pass(const StreamProblem& problem, index_t chunk, int steps,
   return sample ? pass.make_sample() : pass.make();
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

@@ -3,7 +3,7 @@
 
 #include <strata/algorithms/streaming/plan/stream_windows.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 StreamWindows::StreamWindows(const StreamProblem& problem, const StreamPlan& plan)
     : slots_(plan.slots), wraps_(plan.wraps()) {
@@ -72,4 +72,4 @@ std::vector<SlotWait> StreamWindows::waits(long tile) const {
   return waits;
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

@@ -9,7 +9,7 @@
 
 #include <strata/algorithms/streaming/plan/stream_plan.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::streaming {
 
 /// A wait of the first tile of a window until its slot is free: for a stage of an earlier tile, counted from
 /// the first tile of all passes.
@@ -50,4 +50,4 @@ class StreamWindows {
   std::vector<std::array<long, 3>> overwrites_;  // of tiles: overwritten_
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::streaming

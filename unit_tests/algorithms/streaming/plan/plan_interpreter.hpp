@@ -36,11 +36,12 @@ struct Arrays {
 // The kernel of all tests: the new value of row i of every state is made of its number, the rows around it of
 // all states, and what rows of other arrays belong to it. `at(array, row)` reads.
 template <class At>
-std::uint64_t stencil(const detail::StreamProblem& problem, std::size_t state, index_t i, const At& at) {
+std::uint64_t stencil(const detail::streaming::StreamProblem& problem, std::size_t state, index_t i,
+                      const At& at) {
   std::uint64_t value = mix(static_cast<std::uint64_t>(i), state);
   for (std::size_t a = 0; a < problem.arrays.size(); ++a) {
-    const detail::StreamArray& array = problem.arrays[a];
-    if (array.use == detail::StreamArray::Use::State) {
+    const detail::streaming::StreamArray& array = problem.arrays[a];
+    if (array.use == detail::streaming::StreamArray::Use::State) {
       for (index_t r = i - array.left; r <= i + array.right; ++r)
         if (array.cyclic || (r >= 0 && r < array.rows)) value = mix(value, at(a, r));
     } else if (array.mode != strata::AccessMode::Out) {
@@ -57,25 +58,26 @@ inline index_t wrapped(index_t r, index_t n) { return ((r % n) + n) % n; }
 // A work item of a loop of a sequence: what it reads, in the order of the arrays it uses, makes what it
 // writes. `at(array, row)` is a reference.
 template <class At>
-void do_item(const detail::StreamProblem& problem, const detail::StreamLoop& loop, index_t i, const At& at) {
+void do_item(const detail::streaming::StreamProblem& problem, const detail::streaming::StreamLoop& loop,
+             index_t i, const At& at) {
   std::uint64_t value = mix(static_cast<std::uint64_t>(i), loop.uses.size());
-  for (const detail::StreamLoop::Use& use : loop.uses) {
+  for (const detail::streaming::StreamLoop::Use& use : loop.uses) {
     if (!detail::reads(use.mode)) continue;
-    const detail::StreamArray& array = problem.arrays[static_cast<std::size_t>(use.array)];
+    const detail::streaming::StreamArray& array = problem.arrays[static_cast<std::size_t>(use.array)];
     ResidentRows rows = use.rows_of ? use.rows_of({i, i + 1}) : ResidentRows{i, i + 1};
-    if (array.use == detail::StreamArray::Use::Whole) rows = {0, array.rows};
+    if (array.use == detail::streaming::StreamArray::Use::Whole) rows = {0, array.rows};
     const index_t end = std::min(rows.end, array.rows);
     for (index_t r = std::max<index_t>(rows.begin, 0); r < end; ++r) value = mix(value, at(use.array, r));
   }
-  for (const detail::StreamLoop::Use& use : loop.uses)
+  for (const detail::streaming::StreamLoop::Use& use : loop.uses)
     if (detail::writes(use.mode)) at(use.array, i) = mix(value, static_cast<std::uint64_t>(use.array));
 }
 
 // What the steps give, with all arrays at hand.
-inline void reference(const detail::StreamProblem& problem, Arrays& arrays) {
+inline void reference(const detail::streaming::StreamProblem& problem, Arrays& arrays) {
   if (!problem.loops.empty()) {
     for (int step = 1; step <= problem.steps; ++step) {
-      const detail::StreamLoop& loop = problem.loop_of(step);
+      const detail::streaming::StreamLoop& loop = problem.loop_of(step);
       for (index_t i = loop.work.begin; i < loop.work.end; ++i)
         do_item(problem, loop, i, [&](int a, index_t r) -> std::uint64_t& {
           return arrays.values[static_cast<std::size_t>(a)][static_cast<std::size_t>(r)];
@@ -87,7 +89,7 @@ inline void reference(const detail::StreamProblem& problem, Arrays& arrays) {
     const Arrays old = arrays;
     for (index_t i = problem.work.begin; i < problem.work.end; ++i)
       for (std::size_t a = 0; a < problem.arrays.size(); ++a)
-        if (problem.arrays[a].use == detail::StreamArray::Use::State)
+        if (problem.arrays[a].use == detail::streaming::StreamArray::Use::State)
           arrays.values[a][static_cast<std::size_t>(i)] =
               stencil(problem, a, i, [&](std::size_t b, index_t r) {
                 return old.values[b][static_cast<std::size_t>(wrapped(r, problem.arrays[b].rows))];
@@ -97,11 +99,11 @@ inline void reference(const detail::StreamProblem& problem, Arrays& arrays) {
 
 // What the host has while plans are carried out: both sides.
 struct Host {
-  Host(const detail::StreamProblem& problem, const Arrays& arrays) {
+  Host(const detail::streaming::StreamProblem& problem, const Arrays& arrays) {
     sides[0] = sides[1] = arrays.values;
     for (std::size_t a = 0; a < problem.arrays.size(); ++a)
       for (auto& values : sides[1][a])
-        if (problem.arrays[a].use == detail::StreamArray::Use::State) values = garbage;
+        if (problem.arrays[a].use == detail::streaming::StreamArray::Use::State) values = garbage;
   }
   std::vector<std::vector<std::uint64_t>> sides[2];
 };
@@ -109,7 +111,8 @@ struct Host {
 // One device that carries out its plan.
 class Interpreter {
  public:
-  Interpreter(const detail::StreamProblem& problem, const detail::StreamPlan& plan, Host& host)
+  Interpreter(const detail::streaming::StreamProblem& problem, const detail::streaming::StreamPlan& plan,
+              Host& host)
       : problem_(problem), plan_(plan), host_(host.sides) {
     buffers_.resize(problem.arrays.size());
     for (std::size_t a = 0; a < problem.arrays.size(); ++a)
@@ -118,7 +121,7 @@ class Interpreter {
     for (int p = 0; p < plan.passes; ++p)
       for (std::size_t k = 0; k < plan.pass_number(p).tiles.size(); ++k)
         tiles_.push_back({p, static_cast<int>(k)});
-    windows_ = detail::StreamWindows(problem, plan);
+    windows_ = detail::streaming::StreamWindows(problem, plan);
     for (int p = 0; p < plan.passes; ++p) windows_.add(plan.pass_number(p));
     first_.push_back(0);
     for (int p = 0; p < plan.passes; ++p)
@@ -137,12 +140,12 @@ class Interpreter {
     std::vector<int> all;
     for (int s = 0; s < 3; ++s)
       if (next_[s] < count && tiles_[static_cast<std::size_t>(next_[s])].pass <= pass &&
-          ready(static_cast<detail::StreamStage>(s), next_[s]))
+          ready(static_cast<detail::streaming::StreamStage>(s), next_[s]))
         all.push_back(s);
     return all;
   }
   void do_next(int stage) {
-    carry_out(static_cast<detail::StreamStage>(stage), next_[stage]);
+    carry_out(static_cast<detail::streaming::StreamStage>(stage), next_[stage]);
     ++next_[stage];
   }
   int side(int pass, int side) const {
@@ -155,9 +158,9 @@ class Interpreter {
   struct At {
     int pass, tile;
   };
-  std::uint64_t& host(const detail::StreamCopy& copy, int pass, index_t row) {
-    const bool state =
-        problem_.arrays[static_cast<std::size_t>(copy.array)].use == detail::StreamArray::Use::State;
+  std::uint64_t& host(const detail::streaming::StreamCopy& copy, int pass, index_t row) {
+    const bool state = problem_.arrays[static_cast<std::size_t>(copy.array)].use ==
+                       detail::streaming::StreamArray::Use::State;
     return host_[state ? side(pass, copy.side) : 0][static_cast<std::size_t>(copy.array)]
                 [static_cast<std::size_t>(row)];
   }
@@ -172,72 +175,75 @@ class Interpreter {
     if (row < window.begin || row >= window.end) return nowhere = garbage;
     if (plan_.wraps()) {
       auto& rows = buffers_[static_cast<std::size_t>(array)][0];
-      const index_t pass_rows = detail::rows_of_pass(problem_.arrays[static_cast<std::size_t>(array)]);
+      const index_t pass_rows =
+          detail::streaming::rows_of_pass(problem_.arrays[static_cast<std::size_t>(array)]);
       return rows[static_cast<std::size_t>(at.pass * pass_rows + row) % rows.size()];
     }
     return buffers_[static_cast<std::size_t>(array)][static_cast<std::size_t>(
         windows_.window_of(tile) % plan_.slots * 2 + buffer)][static_cast<std::size_t>(row - window.begin)];
   }
-  bool done(detail::StreamStage stage, long tile) const {
+  bool done(detail::streaming::StreamStage stage, long tile) const {
     return next_[static_cast<std::size_t>(stage)] > tile;
   }
-  bool ready(detail::StreamStage stage, long tile) const {
+  bool ready(detail::streaming::StreamStage stage, long tile) const {
     const At at = tiles_[static_cast<std::size_t>(tile)];
-    const detail::StreamTile& now = plan_.pass_number(at.pass).tiles[static_cast<std::size_t>(at.tile)];
-    const auto all = [&](const std::vector<detail::StreamWait>& waits) {
-      for (const detail::StreamWait& wait : waits) {
+    const detail::streaming::StreamTile& now =
+        plan_.pass_number(at.pass).tiles[static_cast<std::size_t>(at.tile)];
+    const auto all = [&](const std::vector<detail::streaming::StreamWait>& waits) {
+      for (const detail::streaming::StreamWait& wait : waits) {
         const int pass = at.pass - (wait.previous_pass ? 1 : 0);
         if (pass >= 0 && !done(wait.stage, first_[static_cast<std::size_t>(pass)] + wait.tile)) return false;
       }
       return true;
     };
     switch (stage) {
-      case detail::StreamStage::Upload:
-        for (const detail::SlotWait& wait : windows_.waits(tile))
+      case detail::streaming::StreamStage::Upload:
+        for (const detail::streaming::SlotWait& wait : windows_.waits(tile))
           if (!done(wait.stage, wait.tile)) return false;
         return all(now.before_upload);
-      case detail::StreamStage::Compute:
-        return done(detail::StreamStage::Upload, tile);
-      case detail::StreamStage::Download:
+      case detail::streaming::StreamStage::Compute:
+        return done(detail::streaming::StreamStage::Upload, tile);
+      case detail::streaming::StreamStage::Download:
         break;
     }
-    return done(detail::StreamStage::Compute, tile) && all(now.before_download);
+    return done(detail::streaming::StreamStage::Compute, tile) && all(now.before_download);
   }
-  void carry_out(detail::StreamStage stage, long number) {
+  void carry_out(detail::streaming::StreamStage stage, long number) {
     const At at = tiles_[static_cast<std::size_t>(number)];
-    const detail::StreamTile& tile = plan_.pass_number(at.pass).tiles[static_cast<std::size_t>(at.tile)];
-    if (stage == detail::StreamStage::Upload)
-      for (const detail::StreamCopy& copy : tile.uploads)
+    const detail::streaming::StreamTile& tile =
+        plan_.pass_number(at.pass).tiles[static_cast<std::size_t>(at.tile)];
+    if (stage == detail::streaming::StreamStage::Upload)
+      for (const detail::streaming::StreamCopy& copy : tile.uploads)
         for (index_t r = copy.rows.begin; r < copy.rows.end; ++r)
           device(number, copy.array, copy.buffer, r + copy.shift) = host(copy, at.pass, r);
-    if (stage == detail::StreamStage::Download)
-      for (const detail::StreamCopy& copy : tile.downloads)
+    if (stage == detail::streaming::StreamStage::Download)
+      for (const detail::streaming::StreamCopy& copy : tile.downloads)
         for (index_t r = copy.rows.begin; r < copy.rows.end; ++r)
           host(copy, at.pass, r) = device(number, copy.array, copy.buffer, r + copy.shift);
-    if (stage != detail::StreamStage::Compute) return;
-    for (const detail::StreamMove& move : tile.moves)
+    if (stage != detail::streaming::StreamStage::Compute) return;
+    for (const detail::streaming::StreamMove& move : tile.moves)
       for (index_t r = move.rows.begin; r < move.rows.end; ++r)
         device(number, move.array, move.buffer, r) =
             device(move.from_previous ? number - 1 : number, move.array, move.from_buffer, r);
     if (!problem_.loops.empty()) {
-      for (const detail::StreamLaunch& launch : tile.launches)
+      for (const detail::streaming::StreamLaunch& launch : tile.launches)
         for (index_t i = launch.work.begin; i < launch.work.end; ++i, ++updates_)
           do_item(problem_, problem_.loop_of(launch.step), i, [&](int a, index_t r) -> std::uint64_t& {
             const auto k = static_cast<std::size_t>(a);
-            if (problem_.arrays[k].use == detail::StreamArray::Use::Whole)
+            if (problem_.arrays[k].use == detail::streaming::StreamArray::Use::Whole)
               return host_[0][k][static_cast<std::size_t>(r)];
             return device(number, a, 0, r);
           });
       return;
     }
-    for (const detail::StreamLaunch& launch : tile.launches)
+    for (const detail::streaming::StreamLaunch& launch : tile.launches)
       for (index_t i = launch.work.begin; i < launch.work.end; ++i)
         for (std::size_t a = 0; a < problem_.arrays.size(); ++a) {
-          const detail::StreamArray& array = problem_.arrays[a];
-          if (array.use != detail::StreamArray::Use::State) continue;
+          const detail::streaming::StreamArray& array = problem_.arrays[a];
+          if (array.use != detail::streaming::StreamArray::Use::State) continue;
           const std::uint64_t value = stencil(problem_, a, i, [&](std::size_t b, index_t r) {
-            const bool state = problem_.arrays[b].use == detail::StreamArray::Use::State;
-            if (problem_.arrays[b].use == detail::StreamArray::Use::Whole)
+            const bool state = problem_.arrays[b].use == detail::streaming::StreamArray::Use::State;
+            if (problem_.arrays[b].use == detail::streaming::StreamArray::Use::Whole)
               return host_[0][b][static_cast<std::size_t>(wrapped(r, problem_.arrays[b].rows))];
             return device(number, static_cast<int>(b), state ? (launch.step - 1) % 2 : 0, r + launch.shift);
           });
@@ -246,12 +252,12 @@ class Interpreter {
         }
   }
 
-  const detail::StreamProblem& problem_;
-  const detail::StreamPlan& plan_;
+  const detail::streaming::StreamProblem& problem_;
+  const detail::streaming::StreamPlan& plan_;
   std::vector<std::vector<std::uint64_t>>* host_;  // of both sides
   std::vector<std::vector<std::vector<std::uint64_t>>> buffers_;
   std::vector<At> tiles_;
-  detail::StreamWindows windows_;
+  detail::streaming::StreamWindows windows_;
   std::vector<long> first_;
   long next_[3] = {0, 0, 0};
   index_t updates_ = 0;
@@ -259,8 +265,8 @@ class Interpreter {
 
 // Carries out the plans of devices that have parts of the rows, all at the same time in a random order; a
 // pass begins when the one before is done everywhere. Returns the updates of rows in all.
-inline index_t carry_out_together(const std::vector<detail::StreamProblem>& problems,
-                                  const std::vector<detail::StreamPlan>& plans, Arrays& arrays,
+inline index_t carry_out_together(const std::vector<detail::streaming::StreamProblem>& problems,
+                                  const std::vector<detail::streaming::StreamPlan>& plans, Arrays& arrays,
                                   unsigned seed) {
   std::mt19937 random(seed);
   Host host(problems[0], arrays);
@@ -288,7 +294,8 @@ inline index_t carry_out_together(const std::vector<detail::StreamProblem>& prob
   }
   arrays.values = host.sides[devices[0].side(passes, 0)];
   for (std::size_t a = 0; a < arrays.values.size(); ++a)
-    if (problems[0].arrays[a].use != detail::StreamArray::Use::State) arrays.values[a] = host.sides[0][a];
+    if (problems[0].arrays[a].use != detail::streaming::StreamArray::Use::State)
+      arrays.values[a] = host.sides[0][a];
   index_t updates = 0;
   for (const Interpreter& device : devices) updates += device.updates();
   return updates;

@@ -17,15 +17,15 @@
 namespace {
 
 using namespace plan_test;
-using detail::StreamArray;
-using detail::StreamOptions;
-using detail::StreamPass;
-using detail::StreamPlan;
-using detail::StreamProblem;
+using detail::streaming::StreamArray;
+using detail::streaming::StreamOptions;
+using detail::streaming::StreamPass;
+using detail::streaming::StreamPlan;
+using detail::streaming::StreamProblem;
 using strata::AccessMode;
 using strata::StreamScheduler;
 
-constexpr detail::StreamRates rates{50e9, 50e9, 90e9, 4e12, 1e-5, 3e-6};
+constexpr detail::streaming::StreamRates rates{50e9, 50e9, 90e9, 4e12, 1e-5, 3e-6};
 
 StreamArray state(index_t rows, index_t left, index_t right, bool cyclic = false) {
   StreamArray array;
@@ -120,7 +120,7 @@ void check_random(unsigned seed) {
     for (const StreamArray& array : problem.arrays) halo = std::max({halo, array.left, array.right});
     options.chunk += halo * options.steps_per_pass;
   }
-  const StreamPlan plan = detail::make_plan(problem, index_t{1} << 40, rates, options);
+  const StreamPlan plan = detail::streaming::make_plan(problem, index_t{1} << 40, rates, options);
   check(problem, plan, random,
         "seed " + std::to_string(seed) + ": " + strata::name_of(plan.scheduler) + ", " +
             std::to_string(problem.arrays[0].rows) + " rows, " + std::to_string(problem.steps) + " steps, " +
@@ -160,7 +160,7 @@ void check_random_parts(unsigned seed) {
     problems.back().part = {cuts[d], cuts[d + 1]};
     options.slots = static_cast<int>(pick(2, 4));
     options.chunk = pick(1, 30);
-    plans.push_back(detail::make_plan(problems.back(), index_t{1} << 40, rates, options));
+    plans.push_back(detail::streaming::make_plan(problems.back(), index_t{1} << 40, rates, options));
     const bool all = cuts[d] == 0 && cuts[d + 1] == n;
     EXPECT_EQ(plans.back().pass.in_place,
               all && !problem.arrays[0].cyclic && options.scheduler == StreamScheduler::Carry);
@@ -193,7 +193,8 @@ TEST(StreamPlan, PartsReadTheHalosOfAllStepsBeyondTheirEnds) {
     index_t carry_up = 0, carry_down = 0;
     for (const ResidentRows part : {ResidentRows{0, 1000}, ResidentRows{1000, 3000}, ResidentRows{3000, n}}) {
       problem.part = part;
-      const detail::StreamBytes bytes = detail::bytes_of(problem, detail::carry_pass(problem, 100, t));
+      const detail::streaming::StreamBytes bytes =
+          detail::streaming::bytes_of(problem, detail::streaming::carry_pass(problem, 100, t));
       carry_up += bytes.up;
       carry_down += bytes.down;
     }
@@ -208,7 +209,7 @@ TEST(StreamPlan, EvenOddIsForAllRows) {
   problem.work = {0, 1000};
   problem.steps = 4;
   problem.part = {0, 500};
-  EXPECT_THROW(static_cast<void>(detail::even_odd_pass(problem, 100, 4)), strata::Error);
+  EXPECT_THROW(static_cast<void>(detail::streaming::even_odd_pass(problem, 100, 4)), strata::Error);
 }
 
 // Rows that are copied, against the formulas of the study: of whole tiles, at the ends of the array less.
@@ -231,7 +232,8 @@ TEST(StreamPlan, NaiveCopiesTwoHalosForEachTile) {
     for (const index_t chunk : {16, 50}) {
       const index_t tiles = 20, n = tiles * chunk;
       const StreamProblem ring = stencil_problem(n, h, 1, true);
-      const detail::StreamBytes bytes = detail::bytes_of(ring, detail::overlap_pass(ring, chunk, 1));
+      const detail::streaming::StreamBytes bytes =
+          detail::streaming::bytes_of(ring, detail::streaming::overlap_pass(ring, chunk, 1));
       EXPECT_EQ(bytes.up, 8 * (n + tiles * 2 * h));  // 1 + 2h/R
       EXPECT_EQ(bytes.down, 8 * n);
     }
@@ -241,12 +243,13 @@ TEST(StreamPlan, OverlapCopiesTheHalosOfAllStepsForEachTile) {
     for (const int t : {1, 4, 7}) {
       const index_t tiles = 20, chunk = 64, n = tiles * chunk;
       const StreamProblem ring = stencil_problem(n, h, t, true);
-      const detail::StreamBytes bytes = detail::bytes_of(ring, detail::overlap_pass(ring, chunk, t));
+      const detail::streaming::StreamBytes bytes =
+          detail::streaming::bytes_of(ring, detail::streaming::overlap_pass(ring, chunk, t));
       EXPECT_EQ(bytes.up, 8 * (n + tiles * 2 * t * h));  // 1 + 2th/R
       EXPECT_EQ(bytes.down, 8 * n);
       // At the ends of an array that is no ring there is nothing beyond.
       const StreamProblem line = stencil_problem(n, h, t, false);
-      EXPECT_EQ(detail::bytes_of(line, detail::overlap_pass(line, chunk, t)).up,
+      EXPECT_EQ(detail::streaming::bytes_of(line, detail::streaming::overlap_pass(line, chunk, t)).up,
                 8 * (n + (tiles - 1) * 2 * t * h));
     }
 }
@@ -255,9 +258,9 @@ TEST(StreamPlan, EvenOddCopiesSeams) {
     for (const int t : {1, 4, 7}) {
       const index_t pairs = 10, chunk = 64, n = pairs * 2 * chunk;
       const StreamProblem ring = stencil_problem(n, h, t, true);
-      const StreamPass pass = detail::even_odd_pass(ring, chunk, t);
+      const StreamPass pass = detail::streaming::even_odd_pass(ring, chunk, t);
       ASSERT_EQ(pass.tiles.size(), static_cast<std::size_t>(2 * pairs));
-      const detail::StreamBytes bytes = detail::bytes_of(ring, pass);
+      const detail::streaming::StreamBytes bytes = detail::streaming::bytes_of(ring, pass);
       EXPECT_EQ(bytes.up, 8 * (n + 2 * pairs * (2 * t * h + h)));    // 1 + (2th + h) / R
       EXPECT_EQ(bytes.down, 8 * (n + 2 * pairs * (2 * t * h - h)));  // 1 + (2th - h) / R
     }
@@ -267,10 +270,11 @@ TEST(StreamPlan, CarryCopiesEachRowOnce) {
     for (const int t : {1, 4, 7}) {
       const index_t n = 1280;
       const StreamProblem line = stencil_problem(n, h, t, false);
-      const detail::StreamBytes bytes = detail::bytes_of(line, detail::carry_pass(line, 64, t));
+      const detail::streaming::StreamBytes bytes =
+          detail::streaming::bytes_of(line, detail::streaming::carry_pass(line, 64, t));
       EXPECT_EQ(bytes.up, 8 * n);
       EXPECT_EQ(bytes.down, 8 * n);
-      EXPECT_TRUE(detail::carry_pass(line, 64, t).in_place);
+      EXPECT_TRUE(detail::streaming::carry_pass(line, 64, t).in_place);
     }
 }
 TEST(StreamPlan, SimulatedRowsOfTheStudy) {
@@ -278,10 +282,12 @@ TEST(StreamPlan, SimulatedRowsOfTheStudy) {
   const index_t n = 10000;
   const StreamProblem line = stencil_problem(n, 1, 64, false);
   const auto ratio = [&](index_t bytes) { return static_cast<double>(bytes) / static_cast<double>(8 * n); };
-  const detail::StreamBytes overlap = detail::bytes_of(line, detail::overlap_pass(line, 500, 64));
+  const detail::streaming::StreamBytes overlap =
+      detail::streaming::bytes_of(line, detail::streaming::overlap_pass(line, 500, 64));
   EXPECT_NEAR(ratio(overlap.up), 1.243, 0.0005);
   EXPECT_EQ(ratio(overlap.down), 1);
-  const detail::StreamBytes even_odd = detail::bytes_of(line, detail::even_odd_pass(line, 500, 64));
+  const detail::streaming::StreamBytes even_odd =
+      detail::streaming::bytes_of(line, detail::streaming::even_odd_pass(line, 500, 64));
   EXPECT_NEAR(ratio(even_odd.up), 1.245, 0.0005);
   EXPECT_NEAR(ratio(even_odd.down), 1.241, 0.0005);
 }
@@ -289,7 +295,7 @@ TEST(StreamPlan, SimulatedRowsOfTheStudy) {
 TEST(StreamPlan, BudgetIsKept) {
   for (const index_t budget : {4096 * 6, 1 << 16, 1 << 20}) {
     StreamProblem problem = stencil_problem(100000, 1, 50, false);
-    const StreamPlan plan = detail::make_plan(problem, budget, rates, {});
+    const StreamPlan plan = detail::streaming::make_plan(problem, budget, rates, {});
     EXPECT_LE(plan.device_bytes, budget);
     EXPECT_GT(plan.device_bytes, budget / 2);
     std::mt19937 random(3);
@@ -300,7 +306,7 @@ TEST(StreamPlan, TooSmallABudgetSaysWhatIsNeeded) {
   StreamProblem problem = stencil_problem(1000, 1, 5, false);
   problem.arrays[0].row_bytes = 1 << 20;
   try {
-    static_cast<void>(detail::make_plan(problem, 1 << 20, rates, {}));
+    static_cast<void>(detail::streaming::make_plan(problem, 1 << 20, rates, {}));
     FAIL() << "a plan that cannot fit";
   } catch (const strata::OutOfMemory& error) {
     EXPECT_NE(std::string(error.what()).find("1 MiB a row"), std::string::npos) << error.what();
@@ -308,7 +314,7 @@ TEST(StreamPlan, TooSmallABudgetSaysWhatIsNeeded) {
 }
 TEST(StreamPlan, WhatFitsIsCopiedOnce) {
   const StreamProblem problem = stencil_problem(100000, 1, 5000, false);
-  const StreamPlan plan = detail::make_plan(problem, 1 << 24, rates, {});
+  const StreamPlan plan = detail::streaming::make_plan(problem, 1 << 24, rates, {});
   EXPECT_EQ(plan.passes, 1);
   EXPECT_EQ(plan.bytes.up, 800000);
   EXPECT_EQ(plan.bytes.down, 800000);
@@ -317,7 +323,7 @@ TEST(StreamPlan, StepsPerPassAreChosenSoThatKernelsHideCopies) {
   // 4e12 / (2 * 45e9) = 44 steps of 16 bytes take as long as the copies of 8 bytes each way.
   const int steps = strata_tests::is_sanitized ? 500 : 10000;
   const StreamProblem problem = stencil_problem(index_t{1} << 30, 1, steps, false);
-  const StreamPlan plan = detail::make_plan(problem, index_t{1} << 31, rates, {});
+  const StreamPlan plan = detail::streaming::make_plan(problem, index_t{1} << 31, rates, {});
   EXPECT_GE(plan.pass.steps, 40);
   const double in_core =
       static_cast<double>(problem.steps) * 16.0 * static_cast<double>(index_t{1} << 30) / rates.memory;

@@ -12,6 +12,7 @@ namespace {
 
 using namespace strata;
 using namespace strata::detail;
+using namespace strata::detail::streaming;
 
 using Rows = ResidentRows;
 const auto everywhere = [](std::size_t, std::size_t) { return true; };

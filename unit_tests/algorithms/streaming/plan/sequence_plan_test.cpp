@@ -18,12 +18,12 @@
 namespace {
 
 using namespace plan_test;
-using detail::StreamArray;
-using detail::StreamLoop;
-using detail::StreamOptions;
-using detail::StreamPass;
-using detail::StreamPlan;
-using detail::StreamProblem;
+using detail::streaming::StreamArray;
+using detail::streaming::StreamLoop;
+using detail::streaming::StreamOptions;
+using detail::streaming::StreamPass;
+using detail::streaming::StreamPlan;
+using detail::streaming::StreamProblem;
 using strata::AccessMode;
 
 constexpr index_t plenty = index_t{1} << 40;
@@ -135,7 +135,7 @@ void check_sequence(unsigned seed, Tried& tried) {
   options.slots = static_cast<int>(random.pick(2, 8));
   options.chunk = random.pick(1, 30);
   options.pieces = static_cast<int>(random.pick(0, 3));
-  detail::StreamRates rates{50e9, 50e9, 90e9, 4e12, 1e-5, 3e-6};
+  detail::streaming::StreamRates rates{50e9, 50e9, 90e9, 4e12, 1e-5, 3e-6};
   if (random.one_in(2)) rates.repeat_granule = 8 * random.pick(1, 40);
   index_t budget = plenty;
   if (random.one_in(3)) {
@@ -144,7 +144,7 @@ void check_sequence(unsigned seed, Tried& tried) {
   }
   StreamPlan plan;
   try {
-    plan = detail::make_plan(problem, budget, rates, options);
+    plan = detail::streaming::make_plan(problem, budget, rates, options);
   } catch (const strata::OutOfMemory& error) {
     ASSERT_NE(budget, plenty) << "seed " << seed << ": " << error.what();
     return;
@@ -156,7 +156,7 @@ void check_sequence(unsigned seed, Tried& tried) {
     tried.temporary += array.temporary;
     tried.tables += array.use == StreamArray::Use::Whole;
   }
-  const std::string what = "seed " + std::to_string(seed) + ": " + detail::describe(problem, plan);
+  const std::string what = "seed " + std::to_string(seed) + ": " + detail::streaming::describe(problem, plan);
   ASSERT_LE(plan.device_bytes, budget) << what;
   if (rates.repeat_granule > 0 && budget == plenty) {
     ASSERT_TRUE(plan.wraps()) << what;
@@ -217,14 +217,14 @@ StreamProblem bar(index_t rows) {
 
 TEST(SequencePlan, BuffersThatWrapRoundHoldMoreSteps) {
   const StreamProblem problem = bar(3000);
-  detail::StreamRates rates{50e9, 50e9, 90e9, 4e12, 1e-6, 1e-7};
+  detail::streaming::StreamRates rates{50e9, 50e9, 90e9, 4e12, 1e-6, 1e-7};
   const auto steps_that_fit = [&](index_t budget) {
     int fit = 0, most = 64;  // by bisection
     while (fit + 1 < most) {
       StreamOptions options;
       options.steps_per_pass = (fit + most) / 2;
       try {
-        static_cast<void>(detail::make_plan(problem, budget, rates, options));
+        static_cast<void>(detail::streaming::make_plan(problem, budget, rates, options));
         fit = (fit + most) / 2;
       } catch (const strata::OutOfMemory&) {
         most = (fit + most) / 2;
@@ -251,15 +251,15 @@ TEST(SequencePlan, RowsAreHeldAsLongAsTheyAreNeeded) {
   problem.arrays[mass].label = "mass";
   problem.arrays[mass].mode = AccessMode::In;
   problem.loops[0].uses.push_back({static_cast<int>(mass), AccessMode::In, {}});
-  detail::StreamRates rates{50e9, 50e9, 90e9, 4e12, 1e-6, 1e-7, false, 64};
+  detail::streaming::StreamRates rates{50e9, 50e9, 90e9, 4e12, 1e-6, 1e-7, false, 64};
   StreamOptions options;
   options.chunk = 3000;
   options.steps_per_pass = 4;
   options.slots = 3;
-  const StreamPlan whole = detail::make_plan(problem, plenty, rates, options);
+  const StreamPlan whole = detail::streaming::make_plan(problem, plenty, rates, options);
   options.pieces = 3;
   options.slots = 5;
-  const StreamPlan in_pieces = detail::make_plan(problem, plenty, rates, options);
+  const StreamPlan in_pieces = detail::streaming::make_plan(problem, plenty, rates, options);
 
   const index_t lag = 4 * 20 + 10;  // of four steps, and what the first one reads beyond its rows
   ASSERT_TRUE(whole.wraps());
@@ -274,7 +274,7 @@ TEST(SequencePlan, RowsAreHeldAsLongAsTheyAreNeeded) {
   // As many launches.
   const auto launches = [](const StreamPlan& plan) {
     std::size_t count = 0;
-    for (const detail::StreamTile& tile : plan.pass.tiles) count += tile.launches.size();
+    for (const detail::streaming::StreamTile& tile : plan.pass.tiles) count += tile.launches.size();
     return count;
   };
   EXPECT_EQ(launches(in_pieces), launches(whole));
@@ -289,7 +289,8 @@ TEST(SequencePlan, ManyStepsAPassArePlannedInNoTime) {
   problem.steps = 20000;
   const auto begin = std::chrono::steady_clock::now();
 
-  const StreamPass pass = detail::sequence_pass(problem, 20000, 20000, detail::wrapping);
+  const StreamPass pass =
+      detail::streaming::sequence_pass(problem, 20000, 20000, detail::streaming::wrapping);
 
   EXPECT_FALSE(pass.tiles.empty());
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20))
@@ -299,11 +300,11 @@ TEST(SequencePlan, ManyStepsAPassArePlannedInNoTime) {
 TEST(SequencePlan, WhatFitsIsPlannedWithoutASearchForSlices) {
   StreamProblem problem = bar(3000);  // of 576 KB
   problem.steps = 4000;
-  const detail::StreamRates rates{50e9, 50e9, 90e9, 4e12, 1e-6, 1e-7, false, 4096};
+  const detail::streaming::StreamRates rates{50e9, 50e9, 90e9, 4e12, 1e-6, 1e-7, false, 4096};
   // In processor time, as other programs may run beside.
   const auto planned = [&](index_t budget, std::size_t& tiles) {
     const std::clock_t begin = std::clock();
-    tiles = detail::make_plan(problem, budget, rates, {}).pass.tiles.size();
+    tiles = detail::streaming::make_plan(problem, budget, rates, {}).pass.tiles.size();
     return std::clock() - begin;
   };
   std::size_t tiles = 0, tiles_of_less = 0;
@@ -316,17 +317,18 @@ TEST(SequencePlan, WhatFitsIsPlannedWithoutASearchForSlices) {
 
 TEST(SequencePlan, BuffersAreMultiplesOfWhatTheDeviceRepeats) {
   const StreamProblem problem = bar(100000);
-  const detail::StreamRates rates{50e9, 50e9, 90e9, 4e12, 1e-6, 1e-7, false, 4096};
+  const detail::streaming::StreamRates rates{50e9, 50e9, 90e9, 4e12, 1e-6, 1e-7, false, 4096};
   StreamOptions options;
   options.steps_per_pass = 3;
   options.chunk = 40;
 
-  const StreamPlan plan = detail::make_plan(problem, plenty, rates, options);
+  const StreamPlan plan = detail::streaming::make_plan(problem, plenty, rates, options);
 
   ASSERT_TRUE(plan.wraps());
   index_t bytes = 0;
   for (std::size_t a = 0; a < problem.arrays.size(); ++a) {
-    const index_t buffer = detail::buffer_bytes(problem.arrays[a], plan.window_rows[a], plan.repeat_granule);
+    const index_t buffer =
+        detail::streaming::buffer_bytes(problem.arrays[a], plan.window_rows[a], plan.repeat_granule);
     EXPECT_EQ(buffer % 4096, 0);
     EXPECT_GT((plan.window_rows[a] + 1) * 64, buffer) << "room is left";
     bytes += buffer;
