@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -92,7 +93,8 @@ void reduce_nodes(const Runner& runner, index_t first, index_t last, const Reduc
       reduce_group(c.groups, group, c.nodes,
                    c.partials + static_cast<std::size_t>(group - c.begin) * c.nodes.ops.bytes);
   };
-  runner.run(runner.context, {.begin = begin, .end = end}, {work, &context});
+  runner.run(runner.context, {.begin = begin, .end = end},
+             {work, &context, reinterpret_cast<std::uintptr_t>(nodes.node), last - first});
 
   Storage storage(PairwiseJoin::levels * nodes.ops.bytes, nodes.alignment);
   PairwiseJoin join(nodes.ops, storage.data());
@@ -149,7 +151,8 @@ void scan_blocks(const Runner& runner, index_t first, index_t last, const ScanBl
       c.blocks.block(c.blocks.ops.context, b, c.slot(b), false);
     }
   };
-  runner.run(runner.context, {.begin = first, .end = last}, {total, &context});
+  const auto kernel = reinterpret_cast<std::uintptr_t>(blocks.block);
+  runner.run(runner.context, {.begin = first, .end = last}, {total, &context, kernel, 0});
 
   // Totals become prefixes: exclusive, one after the other.
   Storage swap(ops.bytes, blocks.alignment);
@@ -163,7 +166,7 @@ void scan_blocks(const Runner& runner, index_t first, index_t last, const ScanBl
     const auto& c = *static_cast<const Context*>(raw);
     for (index_t b = from; b < to; ++b) c.blocks.block(c.blocks.ops.context, b, c.slot(b), true);
   };
-  runner.run(runner.context, {.begin = first, .end = last}, {final, &context});
+  runner.run(runner.context, {.begin = first, .end = last}, {final, &context, kernel, 0});
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <bit>
+
+#include <strata/devices/host/launch_costs.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+void LaunchCost::learn(index_t items, double ns) {
+  constexpr double least = 1e-3;  // a cost of nothing could not rise
+  const double now = std::max(ns / static_cast<double>(items), least);
+  if (ns_an_item_ == unknown) ns_an_item_ = now;
+  else if (now > ns_an_item_) ns_an_item_ = std::min(now, 4 * ns_an_item_);
+  else ns_an_item_ += (now - ns_an_item_) / 4;
+}
+
+LaunchCost& LaunchCosts::of(std::uintptr_t kernel, index_t items) {
+  const auto size_class = static_cast<std::uintptr_t>(std::bit_width(static_cast<std::uint64_t>(items)) / 2);
+  const std::uintptr_t key = kernel * 64 + size_class + 1;  // a class is 32 at most
+  const auto hash = static_cast<std::uint64_t>(key) * 0x9e3779b97f4a7c15U;
+  static_assert(std::has_single_bit(entries));
+  Entry& entry = table_[hash >> (64 - std::bit_width(entries - 1))];
+  if (entry.key != key) entry = {key, {}};
+  return entry.cost;
+}
+
+int workers_worth(double cost_ns, double share_ns, int parts) {
+  int runners = parts;
+  for (int rounds = 2; runners > 1 && cost_ns < share_ns * runners; rounds *= 2)
+    runners = workers_of_rounds(parts, rounds);
+  return runners;
+}
+
+}  // namespace strata::inline STRATA_ABI::detail
