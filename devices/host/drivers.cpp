@@ -48,6 +48,7 @@ Groups make_groups(index_t first, index_t last, int workers) {
 
 // Joins nodes [first, last) into `partial`.
 void reduce_range(index_t first, index_t last, const ReduceNodes& nodes, void* partial) {
+  if (last - first == 1) return nodes.node(nodes.ops.context, first, partial);
   Storage storage(PairwiseJoin::levels * nodes.ops.bytes, nodes.alignment);
   PairwiseJoin join(nodes.ops, storage.data());
   for (index_t node = first; node < last; ++node) {
@@ -70,11 +71,7 @@ void reduce_nodes(const Runner& runner, index_t first, index_t last, const Reduc
     nodes.ops.init(nodes.ops.context, result);
     return;
   }
-  if (last - first == 1) {
-    nodes.node(nodes.ops.context, first, result);
-    return;
-  }
-  if (runner.workers == 1) {
+  if (runner.workers == 1 || last - first == 1) {
     reduce_range(first, last, nodes, result);
     return;
   }

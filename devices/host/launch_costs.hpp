@@ -10,10 +10,12 @@
 // all workers.
 //
 // What is wrong by much is mended while it lasts: a run that was begun alone is handed out when it turns out
-// to be long (worker_pool.cpp).
+// to be long (worker_share.cpp). And where several took longer than one would have, twice in a row, as other
+// programs have their processors, the next runs of that kernel are begun alone: three, then seven, ... 255
+// before several try it again, and fewer where that pays.
 //
-// The place of a kernel in the table is a hash of its function; another of the same place takes it over, and
-// both are then learned anew. Used by one thread at a time.
+// A hash of the kernel's function says in which four places of the table it may be. One that is used goes a
+// place up, and a new one takes the last: what runs often stays. Used by one thread at a time.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -35,8 +37,15 @@ class LaunchCost {
   /// They took one thread so long.
   void learn(index_t items, double ns);
 
+  /// Several threads took so long, from the call to the return, for what should take one `alone_ns`.
+  void try_several(double ns, double alone_ns);
+  /// Whether the run that follows is to be begun alone, as several threads did not pay.
+  bool avoids_several();
+
  private:
   double ns_an_item_ = unknown;
+  std::uint16_t left_ = 0;     // runs to be begun alone
+  std::uint16_t between_ = 0;  // two tries
 };
 
 class LaunchCosts {
@@ -50,8 +59,8 @@ class LaunchCosts {
     std::uintptr_t key = 0;
     LaunchCost cost;
   };
-  static constexpr std::size_t entries = 512;
-  std::array<Entry, entries> table_{};
+  static constexpr std::size_t sets = 128, ways = 4;
+  std::array<std::array<Entry, ways>, sets> table_{};
 };
 
 /// How many of so many workers that have a part each run them in so many rounds.

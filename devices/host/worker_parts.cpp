@@ -85,13 +85,13 @@ ChunkPlan::Count WorkerPool::Team::execute_parts(const ChunkPlan& plan, Schedule
 }
 
 // Parts of a static job, or pieces of a dynamic one, one after the other by the caller. Ends early, after
-// one, two, four, ... of them, where the rest is worth handing out.
+// one, two, four, ... of them, where it takes much longer than `alone_ns` and the rest is worth handing out.
 WorkerPool::Team::Alone WorkerPool::Team::execute_alone(const ChunkPlan& plan, Schedule schedule,
-                                                        ChunkFunction function) {
+                                                        ChunkFunction function, double alone_ns) {
   Alone alone;
   const std::int64_t begin = read_ticks();
   const auto ends_early = [&](ChunkPlan::Count done, ChunkPlan::Count all) {
-    return std::has_single_bit(done) && is_worth_handing_out(read_ticks() - begin, done, all);
+    return std::has_single_bit(done) && is_worth_handing_out(alone_ns, read_ticks() - begin, done, all);
   };
   if (schedule == Schedule::Dynamic) {
     try {
@@ -111,6 +111,7 @@ WorkerPool::Team::Alone WorkerPool::Team::execute_alone(const ChunkPlan& plan, S
       alone.pieces += execute_parts(plan, schedule, function, {alone.done, options.workers}, 0);
       ++alone.done;
       const auto done = static_cast<ChunkPlan::Count>(alone.done);
+      if (events.failed.load(std::memory_order_relaxed)) break;
       if (done < parts && ends_early(done, parts)) return alone;
     }
   }

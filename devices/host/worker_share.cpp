@@ -39,14 +39,16 @@ void WorkerPool::Team::run(const ChunkRange& range, const ChunkPlan& plan, Chunk
   const bool learns = options.share_ns > 0;
   const index_t work = work_of(range, function);
   LaunchCost* const cost = learns ? &costs.of(kernel_of(function), work) : nullptr;
-  int runners = learns ? workers_for(cost->of(work), parts) : parts;
+  const double alone_ns = learns ? cost->of(work) : 0;
+  int runners = learns ? workers_for(alone_ns, parts) : parts;
+  if (learns && runners > 1 && cost->avoids_several()) runners = 1;
 
   Alone alone;
   std::int64_t begin = 0, end = 0;
   ChunkPlan::Count pieces = 0;  // that were run from `begin` to `end`
   if (runners == 1) {
     begin = read_ticks();
-    alone = execute_alone(plan, range.schedule, function);
+    alone = execute_alone(plan, range.schedule, function, alone_ns);
     end = read_ticks();
     pieces = alone.pieces;
     runners = parts;
@@ -55,6 +57,7 @@ void WorkerPool::Team::run(const ChunkRange& range, const ChunkPlan& plan, Chunk
     const int threads_with_room = room();
     runners = std::min(runners, threads_with_room);
     const bool is_whole = pieces == 0;
+    const std::int64_t call = read_ticks();
     if (runners > 1) announce(range, function, runners, alone.done, threads_with_room < options.workers);
     if (is_whole) begin = read_ticks();
     const ChunkPlan::Count own = execute_parts(plan, range.schedule, function, {0, runners, alone.done}, 0);
@@ -65,6 +68,8 @@ void WorkerPool::Team::run(const ChunkRange& range, const ChunkPlan& plan, Chunk
     if (runners > 1) {
       if (options.shares_processors) take_over(plan, range.schedule, function, runners, alone.done);
       await_answers();
+      if (is_whole && learns && alone_ns != LaunchCost::unknown)
+        cost->try_several(static_cast<double>(read_ticks() - call) * ns_a_tick, alone_ns);
     }
   }
   if (learns && pieces > 0 && end > begin && !events.failed.load(std::memory_order_relaxed))
@@ -92,10 +97,12 @@ int WorkerPool::Team::workers_for(double cost_ns, int parts) {
   return wanted;
 }
 
-bool WorkerPool::Team::is_worth_handing_out(std::int64_t ticks, ChunkPlan::Count done,
+// Of a run that was expected to take one thread `alone_ns`.
+bool WorkerPool::Team::is_worth_handing_out(double alone_ns, std::int64_t ticks, ChunkPlan::Count done,
                                             ChunkPlan::Count all) const {
-  return options.share_ns > 0 && static_cast<double>(ticks) * ns_a_tick * static_cast<double>(all - done) >
-                                     worth_handing_out_ns * static_cast<double>(done);
+  const double ns_each = static_cast<double>(ticks) * ns_a_tick / static_cast<double>(done);
+  return ns_each * static_cast<double>(all - done) > worth_handing_out_ns &&
+         ns_each * static_cast<double>(all) > 2 * alone_ns;
 }
 
 bool WorkerPool::Team::sleeps_one_of(int runners) const {

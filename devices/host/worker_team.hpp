@@ -157,7 +157,7 @@ struct WorkerPool::Team {
   ChunkPlan::Count execute(const ChunkPlan& plan, Schedule schedule, ChunkFunction function, int worker);
   ChunkPlan::Count execute_parts(const ChunkPlan& plan, Schedule schedule, ChunkFunction function,
                                  Parts parts, int self);
-  Alone execute_alone(const ChunkPlan& plan, Schedule schedule, ChunkFunction function);
+  Alone execute_alone(const ChunkPlan& plan, Schedule schedule, ChunkFunction function, double alone_ns);
   void take_over(const ChunkPlan& plan, Schedule schedule, ChunkFunction function, int runners, int done);
   void capture_exception();
   std::exception_ptr take_error();
@@ -165,7 +165,8 @@ struct WorkerPool::Team {
   // worker_share.cpp: who takes part in a run
   void run(const ChunkRange& range, const ChunkPlan& plan, ChunkFunction function);
   int workers_for(double cost_ns, int parts);
-  bool is_worth_handing_out(std::int64_t ticks, ChunkPlan::Count done, ChunkPlan::Count all) const;
+  bool is_worth_handing_out(double alone_ns, std::int64_t ticks, ChunkPlan::Count done,
+                            ChunkPlan::Count all) const;
   bool sleeps_one_of(int runners) const;
   int room();
 };
