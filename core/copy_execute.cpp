@@ -11,6 +11,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -20,6 +21,7 @@
 #include <strata/core/copy_execute.hpp>
 #include <strata/core/copy_kernels.hpp>
 #include <strata/core/error.hpp>
+#include <strata/core/fill_lines.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 namespace {
@@ -48,10 +50,14 @@ class Job {
     for (int r = 0; r < rank_; ++r) positions_ *= loop_[r].extent;
   }
 
-  // Makes this a fill: the source is a pattern, of which a long run takes as many repetitions as it needs.
-  void set_pattern(index_t pattern_bytes, bool same_bytes) {
+  // Makes this a fill: the source is a pattern of repeated elements, of which a long run takes as many
+  // repetitions as it needs.
+  void set_pattern(index_t pattern_bytes, index_t element_bytes, bool same_bytes) {
     pattern_bytes_ = pattern_bytes;
-    same_bytes_ = same_bytes;
+    fills_past_cache_ = bytes_ > fills_past_cache;
+    same_bytes_ = same_bytes && !fills_past_cache_;  // memset goes past caches in longer runs than these only
+    constexpr auto line = static_cast<index_t>(line_bytes);
+    fills_lines_ = line % element_bytes == 0 && pattern_bytes >= 2 * line;
   }
 
   void run_on(const ChunkRunner& runner) const {
@@ -181,6 +187,16 @@ class Job {
   // The bytes [begin, begin + length) of the endless repetition of the pattern.
   void repeat(char* dst, const char* pattern, index_t begin, index_t length) const {
     index_t phase = begin % pattern_bytes_;
+    if (constexpr auto line = static_cast<index_t>(line_bytes); fills_lines_ && length >= 2 * line) {
+      const auto before = static_cast<index_t>(-reinterpret_cast<std::uintptr_t>(dst) % line_bytes);
+      phase %= line;  // a line holds whole elements
+      std::memcpy(dst, pattern + phase, static_cast<std::size_t>(before));
+      phase = (phase + before) % line;
+      const index_t lines = (length - before) / line;
+      fill_lines(dst + before, pattern + phase, static_cast<std::size_t>(lines), fills_past_cache_);
+      dst += before + lines * line;
+      length -= before + lines * line;
+    }
     while (length > 0) {
       const index_t n = std::min(length, pattern_bytes_ - phase);
       std::memcpy(dst, pattern + phase, static_cast<std::size_t>(n));
@@ -232,6 +248,8 @@ class Job {
   index_t tiles_along_inner_ = 0;
   index_t pattern_bytes_ = 0;  // 0: the source is an array
   bool same_bytes_ = false;
+  bool fills_lines_ = false;
+  bool fills_past_cache_ = false;
 };
 
 bool is_element_wise(std::span<const CopyPiece> pieces) {
@@ -343,7 +361,7 @@ void fill_pieces(void* dst_base, const void* value, std::size_t element_bytes,
 
   for (const CopyPiece& piece : pieces) {
     Job job(static_cast<char*>(dst_base), pattern, piece);
-    job.set_pattern(static_cast<index_t>(pattern_bytes), same_bytes);
+    job.set_pattern(static_cast<index_t>(pattern_bytes), static_cast<index_t>(element_bytes), same_bytes);
     job.run_on(runner);
   }
 }

@@ -8,14 +8,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+
 #include <strata/core/config.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// A type-erased callable of a half-open piece [begin, end) of a range and the worker that runs it.
+/// A type-erased callable of a half-open piece [begin, end) of a range and the worker that runs it. An
+/// executor may learn what runs cost; the last two members, which need not be given, say what to learn it of.
 struct ChunkFunction {
   void (*call)(const void* context, index_t begin, index_t end, int worker) = nullptr;
   const void* context = nullptr;
+  /// A number that tells the kernel from others where `call` is common to them; 0: `call` is the kernel's
+  /// own.
+  std::uintptr_t kernel = 0;
+  /// The work of the range, where that is not in proportion to its length, in any unit; 0: it is.
+  index_t work = 0;
 
   void operator()(index_t begin, index_t end, int worker) const { call(context, begin, end, worker); }
 };

@@ -1,13 +1,17 @@
-// What a launch costs when the work is nothing: one item a worker with every worker taking part, one item
-// inline, and small reductions and scans. Seconds a launch; for Emulated and GPUs with the wait for its end.
-// On a GPU also launches of functors of 40 to 20000 bytes, and small reductions, one by one and back to back,
-// against plain launches.
-// SPDX-License-Identifier: Apache-2.0
+// What a launch costs when the work is nothing: one item a worker, one item inline, and small reductions and
+// scans. Seconds a launch; for Emulated and GPUs with the wait for its end.
+// On Threads small launches one by one, each timed by itself, beside the same on Serial. The number of
+// threads is a setting: `STRATA_THREADS=16 strata_launch_latency --device Threads --json 16.json` measures
+// them for 16. On a GPU also launches of functors of 40 to 20000 bytes, and small reductions, one by one and
+// back to back, against plain launches. SPDX-License-Identifier: Apache-2.0
 #include "baselines/launch_latency.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
+#include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "common/contest.hpp"
@@ -94,13 +98,15 @@ class Latencies {
       ++complete;
       seconds.push_back(end - begin);
     }
-    // oneTBB promises no thread its item: a worker that comes late finds the work done.
-    const bool mostly = 2 * complete > static_cast<int>(all.size());
-    add(mostly ? "parallel_for, one item a worker" : "parallel_for, one item a worker, whoever comes",
-        workers, statistics(mostly ? seconds : all));
+    // oneTBB promises no thread its item: a worker that comes late finds the work done. Threads runs a launch
+    // that is known to be short on its caller.
+    const bool all_timed = std::is_same_v<D, strata::Threads> || 2 * complete <= static_cast<int>(all.size());
+    const bool whoever = all_timed && !std::is_same_v<D, strata::Threads>;
+    add(whoever ? "parallel_for, one item a worker, whoever comes" : "parallel_for, one item a worker",
+        workers, statistics(all_timed ? all : seconds));
     report_.note(std::string(D::name) + ": every one of " + std::to_string(workers) +
                  " workers took part in " + std::to_string(complete) + " of " + std::to_string(all.size()) +
-                 " launches" + (mostly ? "; only those are timed" : "; all are timed"));
+                 " launches" + (all_timed ? "; all are timed" : "; only those are timed"));
   }
 
   void reduce(index_t n) {
@@ -118,6 +124,90 @@ class Latencies {
 
   const Options& options_;
   Report& report_;
+};
+
+/// Small launches on Threads against Serial, in turn.
+class SmallLaunches {
+  using Array = strata::MDArray<double, strata::AnyHost, strata::rank<1>>;
+
+ public:
+  SmallLaunches(const Options& options, Report& report)
+      : options_(options), report_(report), workers_(strata::Threads::concurrency()) {}
+
+  void run() {
+    measure("empty launch", workers_, 1, 5000,
+            [&](auto on) { strata::parallel_for(on, workers_, Nothing{}); });
+    for (const index_t n : {1000, 10000, 100000}) {
+      const Array x = strata::create<Array>("x", n);
+      strata::deep_copy(x, 1.0);
+      double sum = 0;
+      measure("parallel_reduce", n, 1, 5000, [&](auto on) {
+        sum = 0;
+        strata::parallel_reduce(
+            on, n, [x](index_t i, double& value) { value += x(i); }, strata::Sum(sum));
+        report_.check(sum == static_cast<double>(n), "a small sum");
+      });
+    }
+    const index_t elements = 64000;
+    const Array y = strata::create<Array>("y", elements);
+    measure("parallel_for, some 25 ns an item", elements, workers_, 200, [&](auto on) {
+      strata::parallel_for(on, elements, [y](index_t i) {
+        double v = static_cast<double>(i);
+        for (int k = 0; k < 6; ++k) v = std::sqrt(v + k);  // one after the other
+        y(i) = v;
+      });
+    });
+    measure("parallel_for, an item of 20 us a worker", workers_, workers_, 500, [&](auto on) {
+      strata::parallel_for(on, workers_, [](index_t) {
+        const double end = now() + 20e-6;
+        while (now() < end) {
+        }
+      });
+    });
+  }
+
+ private:
+  // `ideal`: how many times as fast all workers would be if nothing but the work took time, as far as there
+  // are processors. In turns of some launches each, of which the first few do not count: workers sleep while
+  // Serial runs, and what the kernel costs is learned.
+  template <class Launch>
+  void measure(const char* name, index_t n, int ideal, int launches, const Launch& launch) {
+    std::vector<double> threads, serial;
+    constexpr int of_turn = 60, uncounted = 10;
+    const auto take_turn = [&](auto on, std::vector<double>& seconds) {
+      for (int l = 0; l < of_turn; ++l) {
+        const double begin = now();
+        launch(on);
+        const double end = now();
+        if (l >= uncounted) seconds.push_back(end - begin);
+      }
+    };
+    const auto wanted = static_cast<std::size_t>(options_.reps_or(launches));
+    const double limit = now() + 5;
+    while (threads.size() < wanted && (threads.empty() || now() < limit)) {
+      take_turn(strata::on(strata::Threads{}), threads);
+      take_turn(strata::on(strata::Serial{}), serial);
+    }
+    add(name, "Serial", n, serial, none);
+    const double ratio = statistics(serial).median / statistics(threads).median;
+    add(std::string(name) + ", " + std::to_string(workers_) + " workers", "Threads", n, threads, ratio);
+    if (ideal > 1)
+      report_.note(std::string(name) + ": " + fixed(100 * ratio / std::min(ideal, processors()), 0) +
+                   " % of ideal");
+  }
+  void add(const std::string& name, const char* device, index_t n, std::vector<double> seconds,
+           double ratio) {
+    const Statistics time = statistics(seconds);
+    std::sort(seconds.begin(), seconds.end());
+    const double p99 = seconds.empty() ? none : seconds[seconds.size() * 99 / 100];
+    report_.add({"one by one: " + name, device, n, "-", time, time.median * 1e6, "us", none, ratio, p99});
+    report_.note(std::string(device) + ", " + name + " of " + std::to_string(n) + ": 99th percentile " +
+                 duration(p99));
+  }
+
+  const Options& options_;
+  Report& report_;
+  int workers_;
 };
 
 // A functor of so many bytes, with the view that it works on.
@@ -230,11 +320,14 @@ class LaunchContest {
 
 int main(int argc, char** argv) {
   const Options options = parse_options(argc, argv, "The cost of launches that do next to nothing.");
-  Report report("launch_latency",
-                "on Cuda the same launch, or the reduction by one block, by hand: kernel<<<...>>>");
+  Report report(
+      "launch_latency",
+      "on Cuda the same launch, or the reduction by one block, by hand: kernel<<<...>>>; of launches "
+      "one by one on Threads the same on Serial");
   for_each_device(options, [&](auto device) {
     using D = decltype(device);
     Latencies<D>(options, report).run();
+    if constexpr (std::is_same_v<D, strata::Threads>) SmallLaunches(options, report).run();
     if constexpr (is_gpu<D>) {
       LaunchContest<D> contest(options, report);
       contest.template launches<40>();

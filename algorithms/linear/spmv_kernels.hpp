@@ -143,7 +143,9 @@ struct BalancedRows {
       run_rows(c.work.kernel, first_row_of(row_map, c.work.rows, begin, c.pieces),
                first_row_of(row_map, c.work.rows, end, c.pieces));
     };
-    runner.run(runner.context, ChunkRange{0, context.pieces, 0, 1, Schedule::Static}, {piece, &context});
+    const auto entries = static_cast<index_t>(kernel.rows.row_map(rows));
+    runner.run(runner.context, ChunkRange{0, context.pieces, 0, 1, Schedule::Static},
+               {piece, &context, 0, entries + row_charge * rows});
   }
 
  private:

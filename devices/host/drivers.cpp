@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -47,6 +48,7 @@ Groups make_groups(index_t first, index_t last, int workers) {
 
 // Joins nodes [first, last) into `partial`.
 void reduce_range(index_t first, index_t last, const ReduceNodes& nodes, void* partial) {
+  if (last - first == 1) return nodes.node(nodes.ops.context, first, partial);
   Storage storage(PairwiseJoin::levels * nodes.ops.bytes, nodes.alignment);
   PairwiseJoin join(nodes.ops, storage.data());
   for (index_t node = first; node < last; ++node) {
@@ -69,11 +71,7 @@ void reduce_nodes(const Runner& runner, index_t first, index_t last, const Reduc
     nodes.ops.init(nodes.ops.context, result);
     return;
   }
-  if (last - first == 1) {
-    nodes.node(nodes.ops.context, first, result);
-    return;
-  }
-  if (runner.workers == 1) {
+  if (runner.workers == 1 || last - first == 1) {
     reduce_range(first, last, nodes, result);
     return;
   }
@@ -92,7 +90,8 @@ void reduce_nodes(const Runner& runner, index_t first, index_t last, const Reduc
       reduce_group(c.groups, group, c.nodes,
                    c.partials + static_cast<std::size_t>(group - c.begin) * c.nodes.ops.bytes);
   };
-  runner.run(runner.context, {.begin = begin, .end = end}, {work, &context});
+  runner.run(runner.context, {.begin = begin, .end = end},
+             {work, &context, reinterpret_cast<std::uintptr_t>(nodes.node), last - first});
 
   Storage storage(PairwiseJoin::levels * nodes.ops.bytes, nodes.alignment);
   PairwiseJoin join(nodes.ops, storage.data());
@@ -149,7 +148,8 @@ void scan_blocks(const Runner& runner, index_t first, index_t last, const ScanBl
       c.blocks.block(c.blocks.ops.context, b, c.slot(b), false);
     }
   };
-  runner.run(runner.context, {.begin = first, .end = last}, {total, &context});
+  const auto kernel = reinterpret_cast<std::uintptr_t>(blocks.block);
+  runner.run(runner.context, {.begin = first, .end = last}, {total, &context, kernel, 0});
 
   // Totals become prefixes: exclusive, one after the other.
   Storage swap(ops.bytes, blocks.alignment);
@@ -163,7 +163,7 @@ void scan_blocks(const Runner& runner, index_t first, index_t last, const ScanBl
     const auto& c = *static_cast<const Context*>(raw);
     for (index_t b = from; b < to; ++b) c.blocks.block(c.blocks.ops.context, b, c.slot(b), true);
   };
-  runner.run(runner.context, {.begin = first, .end = last}, {final, &context});
+  runner.run(runner.context, {.begin = first, .end = last}, {final, &context, kernel, 0});
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

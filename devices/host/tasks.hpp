@@ -117,7 +117,7 @@ class BoxTask {
     for (int r = 0; r < Rank; ++r) tiles *= tiles_[r];
     TaskCheck check;
     const Context context{*this, check.get()};
-    runner.run(runner.context, ChunkRange{0, tiles, 0, 1, range_.schedule}, {run, &context});
+    runner.run(runner.context, ChunkRange{0, tiles, 0, 1, range_.schedule}, {run, &context, 0, items()});
     check.throw_found(info);
   }
 

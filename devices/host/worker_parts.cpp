@@ -1,47 +1,51 @@
 // The parts of a job: who claims which, and how they are run.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <bit>
 #include <utility>
 
 #include <strata/devices/host/pause.hpp>
+#include <strata/devices/host/ticks.hpp>
 #include <strata/devices/host/worker_region.hpp>
 #include <strata/devices/host/worker_team.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
-// Epochs of a worker are claimed one after the other, by whomever: the one before this is the last.
-bool WorkerPool::Team::claim(int worker, std::uint32_t epoch) {
-  std::uint32_t last = epoch - 1;
-  return claims[static_cast<std::size_t>(worker)].epoch.compare_exchange_strong(
-      last, epoch, std::memory_order_acq_rel, std::memory_order_relaxed);
+// Jobs that concern a worker are claimed one after the other, by whomever; those that do not are skipped.
+bool WorkerPool::Team::claim(int worker, std::uint64_t job_number) {
+  std::atomic<std::uint64_t>& word = claims[static_cast<std::size_t>(worker)].number;
+  std::uint64_t last = word.load(std::memory_order_relaxed);
+  return last < job_number &&
+         word.compare_exchange_strong(last, job_number, std::memory_order_acq_rel, std::memory_order_relaxed);
 }
 
 // The parts of workers that have not begun. The answer is the caller's own, so that nobody need be woken. The
 // first microsecond is for workers that are about to answer: looking at their words would cost them more.
 void WorkerPool::Team::take_over(const ChunkPlan& plan, Schedule schedule, ChunkFunction function,
-                                 std::uint32_t epoch) {
+                                 int runners, int done) {
   constexpr int looks = 32;
   for (int look = 0; look < looks; ++look) {
-    if (answers.done.load(std::memory_order_acquire) == all_answers(epoch)) return;
+    if (answers.done.load(std::memory_order_acquire) == expected) return;
     pause_processor();
   }
-  const int runners = job.workers;
-  for (int w = 1; w < options.workers; ++w) {
-    if (answers.done.load(std::memory_order_acquire) == all_answers(epoch)) return;
-    if (claims[static_cast<std::size_t>(w)].epoch.load(std::memory_order_relaxed) == epoch ||
-        !claim(w, epoch))
-      continue;
-    if (w < runners) execute_parts(plan, schedule, function, w, 0, runners);
+  for (int w = 1; w < runners; ++w) {
+    if (answers.done.load(std::memory_order_acquire) == expected) return;
+    if (!claim(w, number)) continue;
+    execute_parts(plan, schedule, function, {w, runners, done}, 0);
     answers.done.fetch_add(1, std::memory_order_seq_cst);
   }
 }
 
 // The part of a static job that is a worker's, or, as that worker, pieces of a dynamic one as long as there
-// are some.
-void WorkerPool::Team::execute(const ChunkPlan& plan, Schedule schedule, ChunkFunction function, int worker) {
+// are some. Returns the number of pieces.
+ChunkPlan::Count WorkerPool::Team::execute(const ChunkPlan& plan, Schedule schedule, ChunkFunction function,
+                                           int worker) {
+  ChunkPlan::Count pieces = 0;
   const auto workers = static_cast<ChunkPlan::Count>(options.workers);
   const auto run_piece = [&](ChunkPlan::Count k) {
     if (events.failed.load(std::memory_order_relaxed)) return false;
     function(plan.begin(k), plan.end(k), worker);
+    ++pieces;
     return true;
   };
   const auto take_piece = [&] { return dispenser.next.fetch_add(1, std::memory_order_relaxed); };
@@ -53,22 +57,66 @@ void WorkerPool::Team::execute(const ChunkPlan& plan, Schedule schedule, ChunkFu
   } catch (...) {
     capture_exception();
   }
+  return pieces;
 }
 
-// The parts of worker `first` and of those that do not run, every `runners`-th of them, by the thread of
-// worker `self`. Each is done in the name of the worker whose it is: what kernels keep for each worker then
-// does not depend on how many run.
-void WorkerPool::Team::execute_parts(const ChunkPlan& plan, Schedule schedule, ChunkFunction function,
-                                     int first, int self, int runners) {
-  if (schedule == Schedule::Dynamic) runners = options.workers;  // pieces are nobody's: once as the first
-  for (int part = first; part < options.workers; part += runners) {
+// By the thread of worker `self`. Each part is done in the name of the worker whose it is: what kernels keep
+// for each worker then does not depend on how many run.
+ChunkPlan::Count WorkerPool::Team::execute_parts(const ChunkPlan& plan, Schedule schedule,
+                                                 ChunkFunction function, Parts parts, int self) {
+  if (schedule == Schedule::Dynamic) {  // pieces are nobody's: once as the first
+    if (parts.worker == self) return execute(plan, schedule, function, self);
+    const EnterWorkerRegion as(this, parts.worker);
+    return execute(plan, schedule, function, parts.worker);
+  }
+  const auto all = static_cast<int>(
+      std::min(static_cast<ChunkPlan::Count>(options.workers), plan.count()));  // the others have none
+  ChunkPlan::Count pieces = 0;
+  for (int part = parts.worker; part < all; part += parts.runners) {
+    if (part < parts.done) continue;
     if (part == self) {
-      execute(plan, schedule, function, part);
+      pieces += execute(plan, schedule, function, part);
     } else {
       const EnterWorkerRegion as(this, part);
-      execute(plan, schedule, function, part);
+      pieces += execute(plan, schedule, function, part);
     }
   }
+  return pieces;
+}
+
+// Parts of a static job, or pieces of a dynamic one, one after the other by the caller. Ends early, after
+// one, two, four, ... of them, where it takes much longer than `alone_ns` and the rest is worth handing out.
+WorkerPool::Team::Alone WorkerPool::Team::execute_alone(const ChunkPlan& plan, Schedule schedule,
+                                                        ChunkFunction function, double alone_ns) {
+  Alone alone;
+  const std::int64_t begin = read_ticks();
+  const auto ends_early = [&](ChunkPlan::Count done, ChunkPlan::Count all) {
+    return std::has_single_bit(done) && is_worth_handing_out(alone_ns, read_ticks() - begin, done, all);
+  };
+  if (schedule == Schedule::Dynamic) {
+    try {
+      while (alone.pieces < plan.count()) {
+        function(plan.begin(alone.pieces), plan.end(alone.pieces), 0);
+        if (++alone.pieces < plan.count() && ends_early(alone.pieces, plan.count())) {
+          dispenser.next.store(alone.pieces, std::memory_order_relaxed);
+          return alone;
+        }
+      }
+    } catch (...) {
+      capture_exception();
+    }
+  } else {
+    const auto parts = std::min(static_cast<ChunkPlan::Count>(options.workers), plan.count());
+    while (static_cast<ChunkPlan::Count>(alone.done) < parts) {
+      alone.pieces += execute_parts(plan, schedule, function, {alone.done, options.workers}, 0);
+      ++alone.done;
+      const auto done = static_cast<ChunkPlan::Count>(alone.done);
+      if (events.failed.load(std::memory_order_relaxed)) break;
+      if (done < parts && ends_early(done, parts)) return alone;
+    }
+  }
+  alone.is_finished = true;
+  return alone;
 }
 
 void WorkerPool::Team::capture_exception() {

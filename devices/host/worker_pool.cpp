@@ -52,17 +52,7 @@ void WorkerPool::run(const ChunkRange& range, ChunkFunction function) {
     const EnterWorkerRegion region(&team, 0);
     const ChunkPlan plan(range, team.options.workers);
     if (plan.count() == 1 || team.options.workers == 1) return run_inline(plan, function, 0);
-
-    const int runners = team.workers_now();
-    if (runners == 1) {
-      team.dispenser.next.store(0, std::memory_order_relaxed);
-      team.execute_parts(plan, range.schedule, function, 0, 0, 1);
-    } else {
-      const std::uint32_t epoch = team.publish(range, function, runners);
-      team.execute_parts(plan, range.schedule, function, 0, 0, runners);
-      if (team.options.shares_processors) team.take_over(plan, range.schedule, function, epoch);
-      team.await_answers(epoch);
-    }
+    team.run(range, plan, function);
     error = team.take_error();
   }
   if (error) std::rethrow_exception(error);

@@ -11,9 +11,11 @@
 // First touch: Schedule::Static cuts equal ranges into equal pieces and gives piece k to worker k modulo
 // size(), every time; in a pinned pool worker k > 0 stays on one processor, so memory that a worker touched
 // first stays near to it. Worker 0 is the caller, which is never pinned.
-// Other programs: a team that waits for a worker whose processor they have is slower than one thread. With
-// `shares_processors` as many threads run as there is room for beside them (one: the caller runs alone), and
-// the caller runs the pieces of workers that have not begun when it has run its own. A thread then runs
+// Short runs: with a `share_ns` the team learns what runs of a kernel cost, and as many threads run as have
+// that much work: for the shortest the caller alone. They run the pieces of the others in the way of the next
+// lines. Other programs: a team that waits for a worker whose processor they have is slower than one thread.
+// With `shares_processors` as many threads run as there is room for beside them (one: the caller runs alone),
+// and the caller runs the pieces of workers that have not begun when it has run its own. A thread then runs
 // pieces of several workers, each in the name of the worker whose it is: pieces and their workers stay the
 // same. Idle: threads look for work for `spin_us`, then sleep in the kernel until there is some; at once
 // where the system has taken the processor away meanwhile, as others want it. Lifetime: the destructor waits
@@ -41,6 +43,9 @@ class WorkerPool {
     int spin_us = 100;
     /// Whether the team makes room for other programs that want its processors.
     bool shares_processors = false;
+    /// Nanoseconds of work for which a worker takes part: a run that costs less than so much for each goes
+    /// over fewer. 0: all that have pieces take part in every run.
+    int share_ns = 0;
     /// Called once on every thread of the pool (workers 1 and up, not the callers of run()) before the
     /// constructor returns. What it throws, the constructor throws.
     std::function<void(int worker)> on_start = {};
@@ -56,9 +61,10 @@ class WorkerPool {
   /// The number of workers, the calling thread included.
   int size() const;
 
-  /// Runs every piece of the range (see ChunkPlan) and returns when all are done. A range of one piece runs
-  /// inline and wakes no thread; an empty one returns at once. The first exception of a piece is thrown here,
-  /// once the whole team has stopped; pieces that had not begun by then are dropped.
+  /// Runs every piece of the range (see ChunkPlan) and returns when all are done. Pieces must not wait for
+  /// each other. A range of one piece runs inline and wakes no thread; an empty one returns at once. The
+  /// first exception of a piece is thrown here, once the whole team has stopped; pieces that had not begun by
+  /// then are dropped.
   void run(const ChunkRange& range, ChunkFunction function);
 
   /// The worker that the calling thread is in its innermost region, of whichever pool; -1 outside.

@@ -1,16 +1,17 @@
-// Start and end of the team, and its epochs: how a job is published, awaited and answered.
+// Start and end of the team, and its jobs: how they are announced, awaited and answered.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <mutex>
 #include <string>
 #include <system_error>
 #include <utility>
 
 #include <strata/core/error.hpp>
-#include <strata/core/log.hpp>
 #include <strata/devices/host/affinity.hpp>
 #include <strata/devices/host/patience.hpp>
+#include <strata/devices/host/ticks.hpp>
 #include <strata/devices/host/worker_region.hpp>
 #include <strata/devices/host/worker_team.hpp>
 
@@ -34,6 +35,8 @@ void count_forks() {
 #endif
 }
 
+std::uint32_t bell_bit(int worker) { return 1U << (static_cast<unsigned>(worker) % 32); }
+
 }  // namespace
 
 // ---- start and end -------------------------------------------------------------------------------------
@@ -43,23 +46,31 @@ WorkerPool::Team::Team(Options requested) : options(std::move(requested)) {
     throw Error("worker pool: asked for " + std::to_string(options.workers) + " workers that spin for " +
                 std::to_string(options.spin_us) +
                 " us; neither may be negative (0 workers: one per processor)");
+  if (options.share_ns < 0)
+    throw Error("worker pool: asked for shares of " + std::to_string(options.share_ns) +
+                " ns; give 0 (all workers take part in every run) or more");
   if (options.workers == 0) options.workers = usable_processors();
+  if (options.workers > most_workers)
+    throw Error("worker pool: asked for " + std::to_string(options.workers) + " workers; give " +
+                std::to_string(most_workers) + " at most");
   claims = std::vector<Claim>(static_cast<std::size_t>(options.workers));
+  asleep = std::vector<std::atomic<bool>>(static_cast<std::size_t>(options.workers));
   count_forks();
   generation = fork_generation.load(std::memory_order_relaxed);
 
-  const std::vector<int>& processors = inherited_processors();
-  crowded = static_cast<std::size_t>(options.workers) > processors.size();
+  const std::vector<int>& usable = inherited_processors();
+  processors = static_cast<int>(usable.size());
+  crowded = options.workers > processors;
   // The caller is most likely where it is now; the workers begin at the next processor.
-  const auto here = std::find(processors.begin(), processors.end(), processor_of_this_thread());
-  const std::size_t first =
-      here == processors.end() ? 0 : static_cast<std::size_t>(here - processors.begin());
+  const auto here = std::find(usable.begin(), usable.end(), processor_of_this_thread());
+  const std::size_t first = here == usable.end() ? 0 : static_cast<std::size_t>(here - usable.begin());
   for (std::size_t w = 0; w < static_cast<std::size_t>(options.workers); ++w)
-    places.push_back(options.pin ? std::vector<int>{processors[(first + w) % processors.size()]}
-                                 : processors);
+    places.push_back(options.pin ? std::vector<int>{usable[(first + w) % usable.size()]} : usable);
 }
 
 void WorkerPool::Team::start() {
+  const TickLength tick;
+  expected = static_cast<std::uint32_t>(options.workers - 1);
   threads.reserve(static_cast<std::size_t>(options.workers - 1));
   try {
     for (int w = 1; w < options.workers; ++w) threads.emplace_back([this, w] { work(w); });
@@ -70,11 +81,12 @@ void WorkerPool::Team::start() {
                 " threads, the system gave " + std::to_string(started) + " (" + error.what() +
                 "); ask for fewer workers or raise the limit");
   }
-  await_answers(1);
+  await_answers();
   if (const std::exception_ptr error = take_error()) {
     stop();
     std::rethrow_exception(error);
   }
+  ns_a_tick = tick.measured();
 }
 
 bool WorkerPool::Team::forked() const {
@@ -86,7 +98,7 @@ void WorkerPool::Team::stop() {
     for (std::thread& thread : threads) thread.detach();
     return;
   }
-  publish({}, {}, options.workers);
+  announce({}, {}, options.workers, 0, false);
   for (std::thread& thread : threads) thread.join();
 }
 
@@ -99,76 +111,86 @@ void WorkerPool::Team::work(int worker) {
   } catch (...) {
     capture_exception();
   }
-  std::uint32_t epoch = 1;
-  answer(epoch);
+  Announcement seen(1, 0, false);
+  answer(static_cast<std::uint32_t>(options.workers - 1));
 
   const EnterWorkerRegion region(this, worker);
-  for (bool has_part = true;;) {
-    epoch = await_epoch(epoch, has_part);
-    if (!claim(worker, epoch)) continue;
-    if (job.function.call == nullptr) return;
-    has_part = worker < job.workers;
-    if (has_part)
-      execute_parts(ChunkPlan(job.range, options.workers), job.range.schedule, job.function, worker, worker,
-                    job.workers);
-    answer(epoch);
+  for (;;) {
+    seen = await_job(worker, seen);
+    if (!claim(worker, seen.number())) continue;
+    if (job.call == nullptr) return;
+    const ChunkRange range = job.range();
+    const std::uint32_t all = job.all;
+    execute_parts(ChunkPlan(range, options.workers), range.schedule, job.function(),
+                  {worker, seen.runners(), job.first}, worker);
+    answer(all);
   }
 }
 
-// ---- epochs ---------------------------------------------------------------------------------------------
+// ---- jobs -----------------------------------------------------------------------------------------------
 
-// All of them, less those whose processors other programs want.
-int WorkerPool::Team::workers_now() {
-  if (!options.shares_processors || options.workers == 1) return options.workers;
-  const auto asleep = static_cast<int>(events.sleepers.load(std::memory_order_relaxed));
-  const int room = others.room_for(options.workers, options.workers - asleep);
-  if (room < options.workers && !said_room.exchange(true, std::memory_order_relaxed))
-    log_message(
-        LogLevel::Info,
-        "other threads run: launches on Threads use %d of %d threads now, and as many as there is room for "
-        "from here on; STRATA_THREADS=%d keeps all",
-        room, options.workers, options.workers);
-  return room;
+// To workers 1 to runners - 1, the parts before `first` being done.
+void WorkerPool::Team::announce(const ChunkRange& range, ChunkFunction function, int runners, int first,
+                                bool is_crowded) {
+  job.begin = range.begin;
+  job.end = range.end;
+  job.chunk = range.chunk;
+  job.log2_align = static_cast<std::uint8_t>(std::countr_zero(static_cast<std::uint64_t>(range.align)));
+  job.schedule = range.schedule;
+  job.call = function.call;
+  job.context = function.context;
+  job.first = static_cast<std::uint16_t>(first);
+  expected += static_cast<std::uint32_t>(runners - 1);
+  job.all = expected;
+  job.announced.store(Announcement(++number, runners, is_crowded), std::memory_order_seq_cst);
+
+  std::uint32_t sleepers = 0;
+  for (int w = 1; w < runners; ++w)
+    if (asleep[static_cast<std::size_t>(w)].load(std::memory_order_seq_cst)) sleepers |= bell_bit(w);
+  if (sleepers == 0) return;
+  job.bell.fetch_add(1, std::memory_order_seq_cst);
+  wake(job.bell, sleepers);
 }
 
-std::uint32_t WorkerPool::Team::publish(const ChunkRange& range, ChunkFunction function, int workers) {
-  job.range = range;
-  job.function = function;
-  job.workers = workers;
-  dispenser.next.store(0, std::memory_order_relaxed);
-  const std::uint32_t epoch = job.epoch.load(std::memory_order_relaxed) + 1;
-  job.epoch.store(epoch, std::memory_order_seq_cst);
-  if (events.sleepers.load(std::memory_order_seq_cst) != 0) wake(job.epoch);
-  return epoch;
-}
+// The next job that concerns the worker.
+WorkerPool::Team::Announcement WorkerPool::Team::await_job(int worker, Announcement seen) {
+  Announcement next = seen;
+  for (Patience patience(options.spin_us, crowded); patience.wait();) {
+    if ((next = job.announced.load(std::memory_order_acquire)) == seen) continue;
+    if (next.concerns(worker)) return next;
+    seen = next;
+    if (next.is_crowded()) break;
+  }
 
-// `looks`: for a while, before it sleeps.
-std::uint32_t WorkerPool::Team::await_epoch(std::uint32_t seen, bool looks) {
-  std::uint32_t epoch = seen;
-  for (Patience patience(looks ? options.spin_us : 0, crowded); patience.wait();)
-    if ((epoch = job.epoch.load(std::memory_order_acquire)) != seen) return epoch;
-
-  events.sleepers.fetch_add(1, std::memory_order_seq_cst);
-  while ((epoch = job.epoch.load(std::memory_order_seq_cst)) == seen) sleep_while(job.epoch, seen);
+  std::atomic<bool>& sleeps = asleep[static_cast<std::size_t>(worker)];
+  events.sleepers.fetch_add(1, std::memory_order_relaxed);
+  sleeps.store(true, std::memory_order_seq_cst);
+  for (;;) {
+    const std::uint32_t bell = job.bell.load(std::memory_order_seq_cst);
+    next = job.announced.load(std::memory_order_seq_cst);
+    if (next != seen && next.concerns(worker)) break;
+    seen = next;
+    sleep_while(job.bell, bell, bell_bit(worker));
+  }
   // Seen too late, as by a caller that took over this worker's part, it costs a wake call, no more.
+  sleeps.store(false, std::memory_order_relaxed);
   events.sleepers.fetch_sub(1, std::memory_order_relaxed);
-  return epoch;
+  return next;
 }
 
-void WorkerPool::Team::answer(std::uint32_t epoch) {
+// `all`: the count with the last answer to the job.
+void WorkerPool::Team::answer(std::uint32_t all) {
   const std::uint32_t done = answers.done.fetch_add(1, std::memory_order_seq_cst) + 1;
-  if (done == all_answers(epoch) && events.caller_sleeps.load(std::memory_order_seq_cst) != 0)
-    wake(answers.done);
+  if (done == all && events.caller_sleeps.load(std::memory_order_seq_cst) != 0) wake(answers.done);
 }
 
-void WorkerPool::Team::await_answers(std::uint32_t epoch) {
-  const std::uint32_t all = all_answers(epoch);
-  if (answers.done.load(std::memory_order_acquire) == all) return;
+void WorkerPool::Team::await_answers() {
+  if (answers.done.load(std::memory_order_acquire) == expected) return;
   for (Patience patience(options.spin_us, crowded); patience.wait();)
-    if (answers.done.load(std::memory_order_acquire) == all) return;
+    if (answers.done.load(std::memory_order_acquire) == expected) return;
 
   events.caller_sleeps.store(1, std::memory_order_seq_cst);
-  for (std::uint32_t done; (done = answers.done.load(std::memory_order_seq_cst)) != all;)
+  for (std::uint32_t done; (done = answers.done.load(std::memory_order_seq_cst)) != expected;)
     sleep_while(answers.done, done);
   events.caller_sleeps.store(0, std::memory_order_relaxed);
 }

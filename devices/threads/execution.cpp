@@ -23,7 +23,8 @@ detail::WorkerPool& pool() {
         detail::WorkerPool::Options{.workers = s.threads,
                                     .pin = s.pin,
                                     .spin_us = s.spin_us,
-                                    .shares_processors = s.threads == 0});  // a number that is given is kept
+                                    .shares_processors = s.threads == 0,  // a number that is given is kept
+                                    .share_ns = 2000});  // twice what it takes to hand work over
     detail::log_message(LogLevel::Info, "Threads: %d host threads%s; this process may use %d processors",
                         team->size(), s.pin ? ", each on one processor" : "", detail::usable_processors());
     // The end waits for the region under way, by taking a turn. A kernel that calls exit() must not wait for

@@ -165,7 +165,7 @@ bool Report::write(const std::string& path) const {
   all["notes"] = notes_;
   all["correct"] = correct_;
   all["results"] = nlohmann::json::array();
-  for (const Result& r : results_)
+  for (const Result& r : results_) {
     all["results"].push_back({{"case", r.name},
                               {"device", r.device},
                               {"n", r.n},
@@ -178,6 +178,8 @@ bool Report::write(const std::string& path) const {
                               {"ceiling", number(r.ceiling)},
                               {"fraction_of_ceiling", number(r.value / r.ceiling)},
                               {"baseline_ratio", number(r.baseline_ratio)}});
+    if (!std::isnan(r.seconds_p99)) all["results"].back()["seconds_p99"] = r.seconds_p99;
+  }
   std::ofstream out(path);
   out << record_a_line(all);
   out.close();

@@ -26,6 +26,7 @@ struct Result {
   std::string unit;
   double ceiling = none;
   double baseline_ratio = none;
+  double seconds_p99 = none;  // 99 of 100 calls took no longer, in the JSON only
 };
 
 /// GB/s (1e9 bytes) at the median.

@@ -18,6 +18,7 @@
 
 #include <strata/core/copy_execute.hpp>
 #include <strata/core/error.hpp>
+#include <strata/core/fill_lines.hpp>
 
 #include "core/random.hpp"
 
@@ -259,6 +260,48 @@ TEST(CopyExecute, ALongFillKeepsItsPatternAcrossTheChunksOfAllThreads) {
   fill_on_host(filled.data(), row_major(850, 600, 600), &value, sizeof value, {run_on_two_threads});
 
   EXPECT_EQ(std::count(filled.begin(), filled.end(), value), 850 * 600);
+}
+
+// Long enough to go past the caches, and just not.
+TEST(CopyExecute, FillsPastTheCachesWriteEachElementAndNothingBeside) {
+  for (const index_t size : {1, 8, 12, 16})
+    for (const bool same_bytes : {false, true})
+      for (const index_t more : {-1, 1}) {
+        const index_t n = strata::detail::fills_past_cache / size + more;
+        Bytes value(static_cast<std::size_t>(size), 7);
+        if (!same_bytes) std::iota(value.begin(), value.end(), static_cast<unsigned char>(1));
+        const index_t shift =
+            3 * size;  // of the first element from the start of a line, and more after the last
+        Bytes memory(static_cast<std::size_t>((n + 6) * size), 0xee);
+
+        fill_on_host(memory.data() + shift, row_major(1, n, n), value.data(), value.size(),
+                     {run_on_two_threads});
+
+        // The first element, each like the one before, and what lies beside.
+        const auto bytes = static_cast<std::size_t>(size), all = static_cast<std::size_t>(n) * bytes;
+        const unsigned char* const first = memory.data() + shift;
+        const Bytes beside(3 * bytes, 0xee);
+        ASSERT_EQ(std::memcmp(first, value.data(), bytes), 0);
+        ASSERT_EQ(std::memcmp(first + bytes, first, all - bytes), 0)
+            << n << " elements of " << size << " bytes";
+        ASSERT_EQ(std::memcmp(memory.data(), beside.data(), beside.size()), 0);
+        ASSERT_EQ(std::memcmp(first + all, beside.data(), beside.size()), 0);
+      }
+}
+
+TEST(CopyExecute, LinesAreFilledInAndPastTheCache) {
+  for (const bool past_cache : {false, true})
+    for (const std::size_t count : {0U, 1U, 2U, 1000U}) {
+      alignas(64) static char memory[1002 * 64];
+      std::memset(memory, 0x55, sizeof memory);
+      char line[64];
+      std::iota(line, line + 64, static_cast<char>(1));
+
+      strata::detail::fill_lines(memory + 64, line, count, past_cache);
+
+      for (std::size_t i = 0; i < sizeof memory; ++i)
+        ASSERT_EQ(memory[i], i / 64 >= 1 && i / 64 <= count ? line[i % 64] : 0x55) << "byte " << i;
+    }
 }
 
 TEST(CopyExecute, UserSuppliedLayoutsAreCopiedAndFilledByElement) {

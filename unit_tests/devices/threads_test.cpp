@@ -105,6 +105,21 @@ TEST(Threads, NestedReductionGivesTheBitsOfAnOuterOne) {
   for (const double each : inner) EXPECT_EQ(each, outer);
 }
 
+// The first goes to all workers, later ones to as many as they are worth.
+TEST(Threads, SmallReductionsHaveTheBitsOfSerialHoweverManyTakePart) {
+  for (const index_t n : {2, 513, 1000, 4097, 10000, 100003}) {
+    const auto kernel = [](index_t i, double& value) { value += 1.0 / static_cast<double>(i + 1); };
+    double expected = 0;
+    parallel_reduce(on(Serial{}), n, kernel, Sum(expected));
+
+    for (int repeat = 0; repeat < 50; ++repeat) {
+      double sum = 0;
+      parallel_reduce(on(Threads{}), n, kernel, Sum(sum));
+      ASSERT_EQ(sum, expected) << n << " items, launch " << repeat;
+    }
+  }
+}
+
 TEST(Threads, FirstExceptionIsThrownByTheLaunchAndThePoolGoesOn) {
   for (int k = 0; k < 20; ++k) {
     EXPECT_THROW(parallel_for(on(Threads{}), 1000,

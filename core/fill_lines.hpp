@@ -1,0 +1,22 @@
+// fill_lines: the same 64 bytes again and again, in cache or past it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+inline constexpr std::size_t line_bytes = 64;
+
+/// Fills of more bytes than this go past the caches: a line is then not read before it is overwritten, which
+/// halves what memory moves, and what follows would find only the end of the array in cache.
+inline constexpr index_t fills_past_cache = index_t{32} << 20;
+
+/// Writes the line at `line` to the `count` lines at `dst`, which is aligned to line_bytes. `past_cache`:
+/// with stores that do not fetch the lines, where the processor has such; they are done when this returns,
+/// for other threads, too.
+void fill_lines(char* dst, const char* line, std::size_t count, bool past_cache);
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,128 @@
+// Who takes part in a run: by what it costs, by who sleeps, and by the room beside other programs.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include <strata/core/log.hpp>
+#include <strata/devices/host/ticks.hpp>
+#include <strata/devices/host/worker_team.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+namespace {
+
+// Waking a thread takes the caller a microsecond or two, and the thread some ten: a sleeper is woken for this
+// many shares.
+constexpr int shares_of_sleeper = 5;
+// Runs that sleepers would have shortened by this much altogether are followed by one that wakes them.
+constexpr double wakes_after_ns = 50'000;
+// A run that was begun alone is handed out where so much of it is left.
+constexpr double worth_handing_out_ns = 20'000;
+
+index_t work_of(const ChunkRange& range, const ChunkFunction& function) {
+  if (function.work > 0) return function.work;
+  const auto length = static_cast<std::uint64_t>(range.end) - static_cast<std::uint64_t>(range.begin);
+  return static_cast<index_t>(
+      std::min(length, static_cast<std::uint64_t>(std::numeric_limits<index_t>::max())));
+}
+
+std::uintptr_t kernel_of(const ChunkFunction& function) {
+  return function.kernel != 0 ? function.kernel : reinterpret_cast<std::uintptr_t>(function.call);
+}
+
+}  // namespace
+
+void WorkerPool::Team::run(const ChunkRange& range, const ChunkPlan& plan, ChunkFunction function) {
+  dispenser.next.store(0, std::memory_order_relaxed);
+  const auto parts = static_cast<int>(std::min(static_cast<ChunkPlan::Count>(options.workers), plan.count()));
+  const bool learns = options.share_ns > 0;
+  const index_t work = work_of(range, function);
+  LaunchCost* const cost = learns ? &costs.of(kernel_of(function), work) : nullptr;
+  const double alone_ns = learns ? cost->of(work) : 0;
+  int runners = learns ? workers_for(alone_ns, parts) : parts;
+  if (learns && runners > 1 && cost->avoids_several()) runners = 1;
+
+  Alone alone;
+  std::int64_t begin = 0, end = 0;
+  ChunkPlan::Count pieces = 0;  // that were run from `begin` to `end`
+  if (runners == 1) {
+    begin = read_ticks();
+    alone = execute_alone(plan, range.schedule, function, alone_ns);
+    end = read_ticks();
+    pieces = alone.pieces;
+    runners = parts;
+  }
+  if (!alone.is_finished) {
+    const int threads_with_room = room();
+    runners = std::min(runners, threads_with_room);
+    const bool is_whole = pieces == 0;
+    const std::int64_t call = read_ticks();
+    if (runners > 1) announce(range, function, runners, alone.done, threads_with_room < options.workers);
+    if (is_whole) begin = read_ticks();
+    const ChunkPlan::Count own = execute_parts(plan, range.schedule, function, {0, runners, alone.done}, 0);
+    if (is_whole) {
+      end = read_ticks();
+      pieces = own;
+    }
+    if (runners > 1) {
+      if (options.shares_processors) take_over(plan, range.schedule, function, runners, alone.done);
+      await_answers();
+      if (is_whole && learns && alone_ns != LaunchCost::unknown)
+        cost->try_several(static_cast<double>(read_ticks() - call) * ns_a_tick, alone_ns);
+    }
+  }
+  if (learns && pieces > 0 && end > begin && !events.failed.load(std::memory_order_relaxed))
+    cost->learn(work, static_cast<double>(end - begin) * ns_a_tick * static_cast<double>(plan.count()) /
+                          static_cast<double>(pieces));
+}
+
+// Of so many that have parts.
+int WorkerPool::Team::workers_for(double cost_ns, int parts) {
+  if (cost_ns == LaunchCost::unknown) return parts;
+  const double share = options.share_ns;
+  int wanted = workers_worth(cost_ns, share, parts);
+  // With more threads than processors some would wait for their turn on one.
+  for (int rounds = 2; wanted > processors; rounds *= 2) wanted = workers_of_rounds(parts, rounds);
+  if (wanted == 1 || !sleeps_one_of(wanted)) return wanted;
+
+  const int even_asleep = std::min(wanted, workers_worth(cost_ns, shares_of_sleeper * share, parts));
+  int runners = wanted;
+  for (int rounds = 2; runners > even_asleep && sleeps_one_of(runners); rounds *= 2)
+    runners = std::min(runners, workers_of_rounds(parts, rounds));
+  if (runners < even_asleep) runners = even_asleep;
+  ns_missed += cost_ns / runners - cost_ns / wanted;
+  if (ns_missed < wakes_after_ns) return runners;
+  ns_missed = 0;
+  return wanted;
+}
+
+// Of a run that was expected to take one thread `alone_ns`.
+bool WorkerPool::Team::is_worth_handing_out(double alone_ns, std::int64_t ticks, ChunkPlan::Count done,
+                                            ChunkPlan::Count all) const {
+  const double ns_each = static_cast<double>(ticks) * ns_a_tick / static_cast<double>(done);
+  return ns_each * static_cast<double>(all - done) > worth_handing_out_ns &&
+         ns_each * static_cast<double>(all) > 2 * alone_ns;
+}
+
+bool WorkerPool::Team::sleeps_one_of(int runners) const {
+  for (int w = 1; w < runners; ++w)
+    if (asleep[static_cast<std::size_t>(w)].load(std::memory_order_relaxed)) return true;
+  return false;
+}
+
+// All of them, less those whose processors other programs want.
+int WorkerPool::Team::room() {
+  if (!options.shares_processors || options.workers == 1) return options.workers;
+  const int awake = options.workers - events.sleepers.load(std::memory_order_relaxed);
+  const int threads_with_room = others.room_for(options.workers, awake);
+  if (threads_with_room < options.workers && !said_room.exchange(true, std::memory_order_relaxed))
+    log_message(
+        LogLevel::Info,
+        "other threads run: launches on Threads use %d of %d threads now, and as many as there is room for "
+        "from here on; STRATA_THREADS=%d keeps all",
+        threads_with_room, options.workers, options.workers);
+  return threads_with_room;
+}
+
+}  // namespace strata::inline STRATA_ABI::detail
