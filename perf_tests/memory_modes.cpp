@@ -136,6 +136,7 @@ class MemoryModes {
     return options_.reps_or(bytes <= 1 << 20 ? 101 : bytes <= 1 << 26 ? 41 : 9);
   }
   static constexpr double seconds_a_race = 6;
+  static constexpr index_t least_counted_pages = 64 << 20;
   static constexpr double smallest_rate = 16 << 20;  // bytes from which times are those of the link
 
   void add(const std::string& name, index_t n, const Statistics& time, double value, const char* unit,
@@ -267,7 +268,10 @@ class MemoryModes {
       if (bytes <= last || bytes > modes_.to) continue;
       last = bytes;
       for (const Pattern pattern : {Pattern::Full, Pattern::Partial, Pattern::Multikernel})
-        for (const MemoryMode mode : memory_modes) count_by_both(counter, {pattern, elements(bytes)}, mode);
+        for (const MemoryMode mode : memory_modes)
+          // Of a few pages the driver (580, on an H100) hands over no counts, however long one waits.
+          if (mode != MemoryMode::Managed || bytes >= least_counted_pages)
+            count_by_both(counter, {pattern, elements(bytes)}, mode);
     }
   }
   void count_by_both(CopyCounter& counter, const MemoryWork& work, MemoryMode mode) {

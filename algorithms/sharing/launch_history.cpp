@@ -5,16 +5,28 @@
 
 namespace strata::inline STRATA_ABI::detail::sharing {
 
+double Recent::value() const {
+  if (count_ == 0) return 0;
+  if (count_ < 3) return *std::min_element(last_, last_ + count_);
+  return std::max(std::min(last_[0], last_[1]), std::min(std::max(last_[0], last_[1]), last_[2]));
+}
+
 void LaunchRecord::Factor::note(double foretold, double took) {
   if (!(foretold > 0) || !(took > 0)) return;
   constexpr double most = 1e6;
-  last_[count_++ % 3] = std::clamp(took / foretold, 1 / most, most);
+  recent_.add(std::clamp(took / foretold, 1 / most, most));
 }
 
-double LaunchRecord::Factor::value() const {
-  if (count_ == 0) return 1;
-  if (count_ < 3) return *std::min_element(last_, last_ + count_);
-  return std::max(std::min(last_[0], last_[1]), std::min(std::max(last_[0], last_[1]), last_[2]));
+void LaunchRecord::Took::note(index_t items, double seconds) {
+  if (items <= 0 || !(seconds > 0)) return;
+  if (this->seconds(items) == 0) for_an_item_ = {};
+  items_ = items;
+  for_an_item_.add(seconds / static_cast<double>(items));
+}
+
+double LaunchRecord::Took::seconds(index_t items) const {
+  const bool is_near = items_ > 0 && items >= items_ - items_ / 8 && items <= items_ + items_ / 8;
+  return is_near ? for_an_item_.value() * static_cast<double>(items) : 0;
 }
 
 LaunchHistory& LaunchHistory::get() {
@@ -34,6 +46,7 @@ LaunchRecord LaunchHistory::find(std::uint64_t launch, std::size_t devices) {
   LaunchRecord record;
   record.devices.resize(devices);
   record.alone.resize(devices);
+  record.alone_took.resize(devices);
   return record;
 }
 

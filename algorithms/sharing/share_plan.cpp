@@ -19,6 +19,7 @@ class Planner {
 
  private:
   double alone(std::size_t k) const;
+  double expected_alone(std::size_t k) const;
   double seconds(std::size_t k, ResidentRows items) const;
   double foretold(const std::vector<ResidentRows>& homes) const;
   std::vector<ResidentRows> split(const std::vector<double>& weights) const;
@@ -43,6 +44,13 @@ double Planner::seconds(std::size_t k, ResidentRows items) const {
 }
 
 double Planner::alone(std::size_t k) const { return seconds(k, request_.range); }
+
+// By how long such launches took; where there was none, by what parts took.
+double Planner::expected_alone(std::size_t k) const {
+  const double took = record_.alone_took[k].seconds(rows_of(request_.range));
+  if (took > 0) return took + request_.move_seconds(k, request_.range);
+  return alone(k) * record_.alone[k].value();
+}
 
 double Planner::foretold(const std::vector<ResidentRows>& homes) const {
   double most = 0;
@@ -252,22 +260,28 @@ SharePlan Planner::plan() const {
   double least = 0;
   for (std::size_t k = 0; k < count_; ++k) {
     if (!is_known(record_.devices[k])) continue;
-    const double takes = alone(k) * record_.alone[k].value();
+    const double takes = expected_alone(k);
     if (first == count_ || takes < least) first = k, least = takes;
   }
   // What does not depend on how much a device does gets no shorter where others do some.
   constexpr double most = 0.5;
   const bool is_divisible = record_.devices[first].launch_seconds() < most * alone(first);
   const bool is_time_to_try = count_ > 1 && is_divisible && record_.repeats >= record_.until_next;
-  // A device that gains less than this is not worth what may go wrong.
-  constexpr double gain = 0.97;
   double factor = record_.shared.value();
   if (is_time_to_try) factor = std::min(factor, 1.0);
+  // What was foretold may be wrong by a tenth; how long shared launches took is known better.
+  const double took = is_time_to_try ? 0 : record_.shared_took.seconds(rows_of(request_.range));
+  const double gain = took > 0 ? 0.97 : 0.92;
   if (best_without_copies() * factor < gain * least) {
     SharePlan plan = shared(homes_of_all());
     int parts = 0;
     for (const SharePlan::Device& device : plan.devices) parts += device.takes_part ? 1 : 0;
-    if (parts > 1 && plan.seconds * factor < gain * least) return plan;
+    const double takes = took > 0 ? took : plan.seconds * factor;
+    if (parts > 1 && takes < gain * least) {
+      // One device alone is tried again, where that does not cost several launches.
+      const bool is_time = record_.shares >= record_.until_alone;
+      return is_time && request_.move_seconds(first, request_.range) < takes ? all_on(first) : plan;
+    }
   }
   return is_time_to_try ? with_others_tried(all_on(first)) : all_on(first);
 }

@@ -334,11 +334,22 @@ void SharedRun::learn(const SharedReport& report) {
   record_.repeats = plan_.kind == Kind::Alone ? record_.repeats + 1 : 0;
   if (plan_.kind == Kind::Try && is_faster) record_.repeats = record_.until_next;  // with a larger part
   if (plan_.kind == Kind::Search) ++record_.searches;
-  // Copies back are foretold, but come later.
+  if (plan_.kind == Kind::Shared) ++record_.shares;
+  // Copies back are foretold, but come later; those that all launches need belong to them.
   constexpr double few = 0.02;
-  if (plan_.moving > few * plan_.seconds) return;
-  if (plan_.kind == Kind::Alone) record_.alone[plan_.first].note(plan_.seconds, report.seconds);
-  if (plan_.kind == Kind::Shared) record_.shared.note(plan_.seconds, report.seconds);
+  constexpr int enough = 3;
+  const bool moves = plan_.moving > few * plan_.seconds;
+  if (plan_.kind == Kind::Shared && (!moves || record_.shares >= enough)) {
+    record_.shared.note(plan_.seconds, report.seconds);
+    record_.shared_took.note(report.items, report.seconds);
+  }
+  if (plan_.kind != Kind::Alone) return;
+  if (record_.shares >= record_.until_alone)
+    record_.until_alone = std::min(4 * record_.until_alone, most_repeats);
+  record_.shares = 0;
+  if (moves) return;
+  record_.alone[plan_.first].note(plan_.seconds, report.seconds);
+  record_.alone_took[plan_.first].note(report.items, report.seconds);
 }
 
 SharedReport SharedRun::report() const {

@@ -28,6 +28,7 @@ DeviceCost cost(double launch_seconds, double speed) {
 LaunchRecord record_of(std::vector<DeviceCost> devices) {
   LaunchRecord record;
   record.alone.resize(devices.size());
+  record.alone_took.resize(devices.size());
   record.devices = std::move(devices);
   return record;
 }
@@ -174,6 +175,46 @@ TEST(SharePlan, BelievesHowLongLaunchesTookMoreThanWhatIsForetold) {
   EXPECT_EQ(plan_shares(request, record).kind, Kind::Alone);
   record.repeats = LaunchRecord::first_try;
   EXPECT_EQ(plan_shares(request, record).kind, Kind::Shared) << "it is tried again";
+}
+
+TEST(SharePlan, BelievesHowLongOneDeviceTookForAllMoreThanWhatItsPartsTook) {
+  // Parts of a host that also feeds a GPU, of whose parts each takes as long as the whole.
+  LaunchRecord record = record_of({cost(0, 4e7), cost(1.5e-3, 1e8)});
+  const ShareRequest request = request_of(100'000, {0, 0});
+  EXPECT_EQ(plan_shares(request, record).kind, Kind::Shared);
+  record.alone_took[0].note(100'000, 1.2e-3);
+  EXPECT_EQ(plan_shares(request, record).kind, Kind::Alone);
+  EXPECT_EQ(plan_shares(request, record).first, 0U);
+  EXPECT_EQ(plan_shares(request_of(50'000, {0, 0}), record).devices.size(), 2U) << "of another size";
+}
+
+TEST(SharePlan, BelievesHowLongSharedLaunchesTook) {
+  // Within a tenth of what is foretold, nothing is shared that was not; what took less is.
+  LaunchRecord record = record_of({cost(0, 5e6), cost(0, 1e8)});
+  const ShareRequest request = request_of(100'000, {0, 0});
+  EXPECT_EQ(plan_shares(request, record).kind, Kind::Alone) << "it may gain 5 %";
+  record = record_of({cost(0, 2e7), cost(0, 1e8)});
+  EXPECT_EQ(plan_shares(request, record).kind, Kind::Shared) << "it may gain 17 %";
+  for (int k = 0; k < 3; ++k) record.shared_took.note(100'000, 1.4e-3);
+  EXPECT_EQ(plan_shares(request, record).kind, Kind::Alone);
+  record.repeats = LaunchRecord::first_try;
+  EXPECT_EQ(plan_shares(request, record).kind, Kind::Shared) << "it is tried again";
+  record.repeats = 0;
+  for (int k = 0; k < 3; ++k) record.shared_took.note(100'000, 0.95e-3);
+  EXPECT_EQ(plan_shares(request, record).kind, Kind::Shared);
+}
+
+TEST(SharePlan, TriesOneDeviceAloneAgain) {
+  LaunchRecord record = record_of({cost(0, 1e8), cost(0, 1e8)});
+  record.shares = LaunchRecord::first_try;
+  EXPECT_EQ(plan_shares(request_of(100'000, {0, 0}), record).kind, Kind::Alone);
+  ShareRequest lies = request_of(100'000, {0, 0});
+  lies.lying = {{0, 50'000}, {50'000, 100'000}};
+  lies.move_seconds = [](std::size_t k, ResidentRows items) {  // to where rows do not lie
+    const bool is_at_home = k == 0 ? items.end <= 50'000 : items.begin >= 50'000;
+    return is_at_home ? 0 : 1e-2;
+  };
+  EXPECT_EQ(plan_shares(lies, record).kind, Kind::Shared) << "its copies cost more than several launches";
 }
 
 TEST(SharePlan, TriesADeviceThatWasLeftOutAgainWithASmallPart) {
