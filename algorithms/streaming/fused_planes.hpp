@@ -85,6 +85,7 @@ struct FusedPlaneKernel {
     index_t from, to;  // the team's rows
     index_t read_end;
     index_t row;               // that comes next
+    int phase = 0;             // its place in its ring, where the compiler does not know that
     index_t at_x, at_y;        // indices of the member's first cell
     int limit[P::cells];       // steps that a cell takes part in: 0 where it keeps its value
     int all_cells, some_cell;  // steps in which all of the cells do, and one of them does
@@ -157,7 +158,6 @@ struct FusedPlaneKernel {
    private:
     // Registers need places in rings that the compiler knows; elsewhere the code of one does for all.
     static constexpr int at_run_time = -1;
-    int phase = 0;  // of those at run time
 
     // The place in its ring of the row that a step reads and makes, a step 0 of the row that is read.
     template <int Step, int Phase>

@@ -244,7 +244,7 @@ TYPED_TEST(StreamedStepSums, SeveralFieldsAndCoefficients) {
 
 // Slices of nodes of several blocks, which are fewer launches.
 TYPED_TEST(StreamedStepSums, ManyRows) {
-  const index_t part = strata_tests::is_sanitized ? 4 : 1;
+  const index_t part = strata_tests::is_sanitized ? 2 : 1;
   const index_t n = (1 << 21) / part + 12345;
   CoherentArray<double, rank<1>> a("a", n), b("b", n), u("u", n);
   for (const auto* array : {&a, &b, &u}) fill(*array);
