@@ -8,6 +8,11 @@ target_compile_options(strata_flags INTERFACE
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(strata_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
 endif()
+# GCC looks through all that it knows, a precompiled header included, each time that it collects garbage: 4 to 12 of
+# 100 s of processor, for little garbage. Without, a mini-app's file takes 900 MiB in place of 700.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(strata_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:--param ggc-min-heapsize=1000000>")
+endif()
 if(STRATA_WERROR)
   # Not of nvcc: it warns of host code that shares a template with kernels.
   target_compile_options(strata_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)

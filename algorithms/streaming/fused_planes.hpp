@@ -85,6 +85,7 @@ struct FusedPlaneKernel {
     index_t from, to;  // the team's rows
     index_t read_end;
     index_t row;               // that comes next
+    int phase = 0;             // its place in its ring, where the compiler does not know that
     index_t at_x, at_y;        // indices of the member's first cell
     int limit[P::cells];       // steps that a cell takes part in: 0 where it keeps its value
     int all_cells, some_cell;  // steps in which all of the cells do, and one of them does
@@ -141,12 +142,29 @@ struct FusedPlaneKernel {
       while (row < end) {
         // All steps of all phases of a turn make rows whose values all cells need.
         const bool inner = is_inner();
-        if (inner) fused_unrolled<P::ring>([&](auto phase) { this->template phase_of<phase, true>(member); });
-        else fused_unrolled<P::ring>([&](auto phase) { this->template phase_of<phase, false>(member); });
+        if constexpr (P::registers) {
+          if (inner)
+            fused_unrolled<P::ring>([&](auto place) { this->template phase_of<place, true>(member); });
+          else fused_unrolled<P::ring>([&](auto place) { this->template phase_of<place, false>(member); });
+        } else {
+          for (phase = 0; phase < P::ring; ++phase) {
+            if (inner) phase_of<at_run_time, true>(member);
+            else phase_of<at_run_time, false>(member);
+          }
+        }
       }
     }
 
    private:
+    // Registers need places in rings that the compiler knows; elsewhere the code of one does for all.
+    static constexpr int at_run_time = -1;
+
+    // The place in its ring of the row that a step reads and makes, a step 0 of the row that is read.
+    template <int Step, int Phase>
+    STRATA_FUNCTION constexpr int place() const {
+      if constexpr (Phase == at_run_time) return (phase + Step % 2 * P::lag) % P::ring;
+      else return (Phase + Step % 2 * P::lag) % P::ring;
+    }
     struct Reach {
       const Shape& shape;
       bool exists = true, works = true;
@@ -217,9 +235,10 @@ struct FusedPlaneKernel {
       states([&](auto number) {
         auto& field = fused_slot<number>(all);
         each_cell([&](int c, int cx, int cy) {
-          keep(field, 0, Phase, c, cx, cy, field.coming[Phase % P::ahead][c]);
+          keep(field, 0, this->template place<0, Phase>(), c, cx, cy,
+               field.coming[this->template place<0, Phase>() % P::ahead][c]);
         });
-        read(number, Phase % P::ahead, row + P::ahead, Inner);
+        read(number, this->template place<0, Phase>() % P::ahead, row + P::ahead, Inner);
       });
       fused_unrolled<P::steps>([&](auto before) { this->template step_of<before + 1, Phase, Inner>(); });
       ++row;
@@ -229,19 +248,21 @@ struct FusedPlaneKernel {
     template <int Step, int Phase, bool Inner>
     STRATA_FUNCTION void step_of() {
       const Shape& shape = work.shape;
-      constexpr int place = (Phase + Step % 2 * P::lag) % P::ring;
       const index_t here = row - Step * P::lag;
       const bool works = Inner || (here >= shape.first_row(Step, from) && here < shape.end_row(Step, to));
       each_cell([&](int c, int cx, int cy) {
         states([&](auto number) {
           auto& field = fused_slot<number>(all);
-          if constexpr (P::registers) field.next[c] = field.window[Step - 1][place][c];
+          if constexpr (P::registers)
+            field.next[c] = field.window[Step - 1][this->template place<Step, Phase>()][c];
           else
-            field.next[c] = field.shared[((Step - 1) * P::ring + place) * (P::x * P::y) + place_of(cx, cy)];
+            field.next[c] =
+                field.shared[((Step - 1) * P::ring + this->template place<Step, Phase>()) * (P::x * P::y) +
+                             place_of(cx, cy)];
         });
       });
       const auto make = [&](int c, int cx, int cy) {
-        this->template call<Step, place>(c, place_of(cx, cy), here, at_y + cy, at_x + cx);
+        this->template call<Step, Phase>(c, place_of(cx, cy), here, at_y + cy, at_x + cx);
       };
       if (works && Step <= all_cells) {
         each_cell(make);
@@ -253,7 +274,9 @@ struct FusedPlaneKernel {
       states([&](auto number) {
         auto& field = fused_slot<number>(all);
         if constexpr (Step < P::steps) {
-          each_cell([&](int c, int cx, int cy) { keep(field, Step, place, c, cx, cy, field.next[c]); });
+          each_cell([&](int c, int cx, int cy) {
+            keep(field, Step, this->template place<Step, Phase>(), c, cx, cy, field.next[c]);
+          });
         } else {
           if (!Inner && (here < from || here >= to)) return;
           each_cell([&](int c, int cx, int cy) {
@@ -265,7 +288,7 @@ struct FusedPlaneKernel {
     }
 
     // Of the member's cell c, with indices i, j in three dimensions, and k.
-    template <int Step, int Place>
+    template <int Step, int Phase>
     STRATA_FUNCTION void call(int c, int offset, index_t i, index_t j, index_t k) {
       const auto make = [&]([[maybe_unused]] int mark) {
         fused_call<0>(
@@ -279,10 +302,19 @@ struct FusedPlaneKernel {
               using T = typename std::remove_cvref_t<decltype(field)>::T;
               const T* const shared = field.shared + (Step - 1) * P::ring * P::x * P::y + offset;
               if constexpr (P::rank == 3)
-                return FusedPlaneOld<P, T>{{&work.shape}, shared, field.window[Step - 1],
-                                           {i, j, k},     Place,  c};
+                return FusedPlaneOld<P, T>{{&work.shape},
+                                           shared,
+                                           field.window[Step - 1],
+                                           {i, j, k},
+                                           this->template place<Step, Phase>(),
+                                           c};
               else
-                return FusedPlaneOld<P, T>{{&work.shape}, shared, field.window[Step - 1], {i, k}, Place, c};
+                return FusedPlaneOld<P, T>{{&work.shape},
+                                           shared,
+                                           field.window[Step - 1],
+                                           {i, k},
+                                           this->template place<Step, Phase>(),
+                                           c};
             },
             [&](auto number) {
               auto& field = fused_slot<number>(all);
@@ -290,8 +322,12 @@ struct FusedPlaneKernel {
               if constexpr (looks_for_marks<decltype(fused_slot<number>(work.accesses))>)
                 UnwrittenMark<T>::set(field.next[c], mark);
               else if constexpr ((looks_for_marks<A> || ...)) {  // the kernel may be called again
-                if constexpr (P::registers) field.next[c] = field.window[Step - 1][Place][c];
-                else field.next[c] = field.shared[((Step - 1) * P::ring + Place) * (P::x * P::y) + offset];
+                if constexpr (P::registers)
+                  field.next[c] = field.window[Step - 1][this->template place<Step, Phase>()][c];
+                else
+                  field.next[c] = field.shared[((Step - 1) * P::ring + this->template place<Step, Phase>()) *
+                                                   (P::x * P::y) +
+                                               offset];
               }
               return FusedNext<T, P::rank>{{&work.shape}, &field.next[c]};
             });

@@ -29,6 +29,9 @@ inline constexpr bool is_address_sanitized = false;
 /// Trials of a property test: a twentieth under sanitizers.
 constexpr int trials(int count) { return is_sanitized ? count / 20 : count; }
 
+/// Tests that let one operation after the other fail try every third of them under sanitizers.
+inline constexpr int faults_apart = is_sanitized ? 3 : 1;
+
 class Random {
  public:
   Random() {

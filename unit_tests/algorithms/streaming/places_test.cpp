@@ -9,6 +9,7 @@
 #include <strata/algorithms/streaming/fused_steps.hpp>
 #include <strata/core/error.hpp>
 
+#include "core/random.hpp"
 #include "four_devices.hpp"
 #include "stream_kernels.hpp"
 
@@ -138,7 +139,7 @@ std::vector<double> program(unsigned seed, index_t n, const At& at_any) {
 }
 
 TEST_F(Places, RandomProgramsGiveTheBitsOfSerialAtAnyPlace) {
-  for (unsigned seed = 0; seed < 40; ++seed) {
+  for (unsigned seed = 0; seed < (strata_tests::is_sanitized ? 12 : 40); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(1000 + seed);
     const index_t n = std::vector<index_t>{3, 700, 2500, 9000}[seed % 4];
@@ -150,7 +151,7 @@ TEST_F(Places, RandomProgramsGiveTheBitsOfSerialAtAnyPlace) {
   }
 }
 TEST_F(Places, StepsAtStreamedPlacesGiveTheBitsOfSerial) {
-  for (unsigned seed = 0; seed < 24; ++seed) {
+  for (unsigned seed = 0; seed < (strata_tests::is_sanitized ? 8 : 24); ++seed) {
     Random random(seed);
     const index_t n = random(300, 5000);
     const int steps = random(1, 40), at_once = random(1, 9), each = random(1, 6);
