@@ -3,12 +3,14 @@
 //
 // The rule: a shared launch is never to take more than 5 % longer than the better device takes alone. So a
 // device takes part only where, by what earlier launches have shown and by the copies that it would need,
-// there and back, the launch ends earlier with it; otherwise the fastest does all. What was foretold is
-// corrected by how long such launches took.
+// there and back, the launch takes 8 % less with it; otherwise the fastest does all. What was foretold is
+// corrected by how long such launches took: whole launches, as parts of a shared one say little of one device
+// alone.
 //
 // A device that is left out may have become faster, or was measured while it was cold: after 4 launches
 // without it, then 16, 64, 256, 1024 each time, it gets a part that it should have done in half of the time
-// of the launch.
+// of the launch. After as many shared launches the fastest does all again, where its copies cost no more than
+// a launch.
 //
 // Where the speed of a device is not known, the launch finds out: each device begins with the rows that lie
 // on it, and takes small parts until it is measured (SharedClaims). A device that has got none in three such
