@@ -37,16 +37,18 @@ class Results:
     def __init__(self, folder):
         self.book = targets.load()
         self.tests = {machine: self.read_tests(folder, machine) for machine in ("h200", "host")}
+        # What has a page of its own may have been measured on another GPU since: it counts neither here nor there.
+        newer = [test for test in self.read_tests(folder, "h100") if test["program"] in OWN_PAGES]
+        dates = {test["program"]: test["date"] for test in newer}
+        self.tests["h200"] = [test for test in self.tests["h200"] if test["date"] >= dates.get(test["program"], "")]
+        here = {test["program"] for test in self.tests["h200"]}
+        self.elsewhere = [test for test in newer if test["program"] not in here]
         self.sweeps = [sweeps.read(path) for machine in ("h200", "host")
                        for path in sorted(folder.glob(f"{machine}_*_sweep.csv"))]
 
     @staticmethod
     def read_tests(folder, machine):
         found = [report.read(path) for path in folder.glob(f"{machine}_*.json")]
-        if machine == "h200":  # what has a page of its own may have been measured on another GPU since
-            found += [test for test in map(report.read, folder.glob("h100_*.json")) if test["program"] in OWN_PAGES]
-            last = {test["program"]: test["date"] for test in sorted(found, key=lambda test: test["date"])}
-            found = [test for test in found if test["program"] not in OWN_PAGES or test["date"] == last[test["program"]]]
         return sorted(found, key=rank)
 
 
@@ -95,7 +97,8 @@ def program_section(book, machine, test):
 
 
 def tables(results, machine):
-    return [line for test in results.tests[machine] for line in program_section(results.book, machine, test)]
+    tests = results.tests[machine] + (results.elsewhere if machine == "h200" else [])
+    return [line for test in tests for line in program_section(results.book, machine, test)]
 
 
 def overview(results, machine):
@@ -157,7 +160,7 @@ def miss(case, v):
 def memory_modes_of_miniapps(results):
     """The mini-apps in every memory mode: a line for each figure of theirs, a column for each mode."""
     lines = []
-    for tests in results.tests.values():
+    for tests in (*results.tests.values(), results.elsewhere):
         for test in (test for test in tests if test["program"] == "miniapp_modes"):
             cases = [(*case["case"].rsplit(", ", 1), case) for case in test["results"]]
             modes = list(dict.fromkeys(mode for _, mode, _ in cases))
