@@ -55,9 +55,10 @@ class Job {
   void set_pattern(index_t pattern_bytes, index_t element_bytes, bool same_bytes) {
     pattern_bytes_ = pattern_bytes;
     fills_past_cache_ = bytes_ > fills_past_cache;
-    same_bytes_ = same_bytes && !fills_past_cache_;  // memset goes past caches in longer runs than these only
     constexpr auto line = static_cast<index_t>(line_bytes);
-    fills_lines_ = line % element_bytes == 0 && pattern_bytes >= 2 * line;
+    fills_lines_ = (same_bytes || line % element_bytes == 0) && pattern_bytes >= 2 * line;
+    // memset goes past caches in longer runs than these only.
+    same_bytes_ = same_bytes && !(fills_past_cache_ && fills_lines_);
   }
 
   void run_on(const ChunkRunner& runner) const {

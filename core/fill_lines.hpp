@@ -11,7 +11,8 @@ namespace strata::inline STRATA_ABI::detail {
 inline constexpr std::size_t line_bytes = 64;
 
 /// Fills of more bytes than this go past the caches: a line is then not read before it is overwritten, which
-/// halves what memory moves, and what follows would find only the end of the array in cache.
+/// halves what memory moves, and what follows would find only the end of the array in cache. Not so elements
+/// of which a line does not hold a whole number, unless all their bytes are equal.
 inline constexpr index_t fills_past_cache = index_t{32} << 20;
 
 /// Writes the line at `line` to the `count` lines at `dst`, which is aligned to line_bytes. `past_cache`:

@@ -3,7 +3,8 @@
 // On Threads small launches one by one, each timed by itself, beside the same on Serial. The number of
 // threads is a setting: `STRATA_THREADS=16 strata_launch_latency --device Threads --json 16.json` measures
 // them for 16. On a GPU also launches of functors of 40 to 20000 bytes, and small reductions, one by one and
-// back to back, against plain launches. SPDX-License-Identifier: Apache-2.0
+// back to back, against plain launches.
+// SPDX-License-Identifier: Apache-2.0
 #include "baselines/launch_latency.hpp"
 
 #include <algorithm>

@@ -276,7 +276,8 @@ SharePlan Planner::plan() const {
     SharePlan plan = shared(homes_of_all());
     int parts = 0;
     for (const SharePlan::Device& device : plan.devices) parts += device.takes_part ? 1 : 0;
-    const double takes = took > 0 ? took : plan.seconds * factor;
+    const double more = std::max(0.0, plan.moving - record_.shared_moving);
+    const double takes = took > 0 ? took + more : plan.seconds * factor;
     if (parts > 1 && takes < gain * least) {
       // One device alone is tried again, where that does not cost several launches.
       const bool is_time = record_.shares >= record_.until_alone;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include <strata/algorithms/sharing/launch_history.hpp>
 #include <strata/algorithms/sharing/share_plan.hpp>
@@ -342,10 +343,14 @@ void SharedRun::learn(const SharedReport& report) {
   if (plan_.kind == Kind::Shared && (!moves || record_.shares >= enough)) {
     record_.shared.note(plan_.seconds, report.seconds);
     record_.shared_took.note(report.items, report.seconds);
+    record_.shared_moving = plan_.moving;
   }
   if (plan_.kind != Kind::Alone) return;
-  if (record_.shares >= record_.until_alone)
-    record_.until_alone = std::min(4 * record_.until_alone, most_repeats);
+  const bool is_trial = record_.shares >= record_.until_alone;
+  if (is_trial && moves && !std::exchange(record_.is_second_trial, true))
+    return;  // the next one has its rows
+  record_.is_second_trial = false;
+  if (is_trial) record_.until_alone = std::min(4 * record_.until_alone, most_repeats);
   record_.shares = 0;
   if (moves) return;
   record_.alone[plan_.first].note(plan_.seconds, report.seconds);

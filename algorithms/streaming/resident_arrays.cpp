@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <exception>
 #include <functional>
 
 #include <strata/algorithms/streaming/resident_arrays.hpp>
@@ -137,7 +138,7 @@ void ResidentArrays::during(int first, int count, const std::vector<Sliced>& sli
   }
   try {
     call.end(0);
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     // What was to be read did not come to the device, and slices have gone through it all the same: their
     // kernels waited for a copy that had failed.
     std::string written = written_by(loops);

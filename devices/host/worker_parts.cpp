@@ -85,7 +85,8 @@ ChunkPlan::Count WorkerPool::Team::execute_parts(const ChunkPlan& plan, Schedule
 }
 
 // Parts of a static job, or pieces of a dynamic one, one after the other by the caller. Ends early, after
-// one, two, four, ... of them, where it takes much longer than `alone_ns` and the rest is worth handing out.
+// one, two, four, ... of them, where it takes much longer than `alone_ns` and the rest, of two at least, is
+// worth handing out.
 WorkerPool::Team::Alone WorkerPool::Team::execute_alone(const ChunkPlan& plan, Schedule schedule,
                                                         ChunkFunction function, double alone_ns) {
   Alone alone;
@@ -97,7 +98,7 @@ WorkerPool::Team::Alone WorkerPool::Team::execute_alone(const ChunkPlan& plan, S
     try {
       while (alone.pieces < plan.count()) {
         function(plan.begin(alone.pieces), plan.end(alone.pieces), 0);
-        if (++alone.pieces < plan.count() && ends_early(alone.pieces, plan.count())) {
+        if (++alone.pieces + 1 < plan.count() && ends_early(alone.pieces, plan.count())) {
           dispenser.next.store(alone.pieces, std::memory_order_relaxed);
           return alone;
         }
@@ -112,7 +113,7 @@ WorkerPool::Team::Alone WorkerPool::Team::execute_alone(const ChunkPlan& plan, S
       ++alone.done;
       const auto done = static_cast<ChunkPlan::Count>(alone.done);
       if (events.failed.load(std::memory_order_relaxed)) break;
-      if (done < parts && ends_early(done, parts)) return alone;
+      if (done + 1 < parts && ends_early(done, parts)) return alone;
     }
   }
   alone.is_finished = true;

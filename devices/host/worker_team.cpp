@@ -48,7 +48,7 @@ WorkerPool::Team::Team(Options requested) : options(std::move(requested)) {
                 " us; neither may be negative (0 workers: one per processor)");
   if (options.share_ns < 0)
     throw Error("worker pool: asked for shares of " + std::to_string(options.share_ns) +
-                " ns; give 0 (all workers take part in every run) or more");
+                " ns; give 0 (all workers that have pieces take part in a run) or more");
   if (options.workers == 0) options.workers = usable_processors();
   if (options.workers > most_workers)
     throw Error("worker pool: asked for " + std::to_string(options.workers) + " workers; give " +

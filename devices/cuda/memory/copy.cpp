@@ -88,6 +88,12 @@ bool is_pageable(const void* data) {
   return attributes.type == cudaMemoryTypeUnregistered;
 }
 
+/// Counts what a function enqueues on a queue, also where it throws after it has enqueued some.
+struct CountSubmissions {
+  CudaQueue& queue;
+  ~CountSubmissions() { queue.submitted(); }
+};
+
 }  // namespace
 
 void CudaQueue::copy(const CopySide& destination, const CopySide& source, std::size_t element_bytes) {
@@ -127,10 +133,15 @@ void CudaQueue::copy(const CopySide& destination, const CopySide& source, std::s
     }
   } const count{*this, before, has_waited};
   for (const CopyPiece& piece : pieces) {
+    has_waited = false;
     const bool contiguous = piece.kind == CopyKind::Contiguous;
+    // What is copied, not where the array begins, or would begin if all of it were there.
+    const char* const at = host == nullptr ? nullptr
+                                           : static_cast<const char*>(host->data) +
+                                                 (host == &destination ? piece.dst_offset : piece.src_offset);
     if (host != nullptr) {
-      const bool staged = contiguous ? piece.run_bytes >= staged_from_bytes && is_pageable(host->data)
-                                     : !fits_pitched(piece) || is_pageable(host->data);
+      const bool staged = contiguous ? piece.run_bytes >= staged_from_bytes && is_pageable(at)
+                                     : !fits_pitched(piece) || is_pageable(at);
       if (staged && recording != nullptr)
         throw Error(
             "the copy of " + described(source) + " to " + described(destination) +
@@ -156,10 +167,11 @@ void CudaQueue::copy(const CopySide& destination, const CopySide& source, std::s
                             static_cast<std::size_t>(piece.run_bytes), cudaMemcpyDefault, stream()));
     else check(copy_pitched(stream(), destination.data, source.data, piece));
     // To pageable memory that the GPU does not reach cudaMemcpyAsync returns when the copy has ended (CUDA
-    // Runtime API, "API synchronization behavior"): nobody has to wait for an event after it.
+    // Runtime API, "API synchronization behavior"): nobody has to wait for an event after it. Memory of which
+    // a part is page-locked does not count.
     has_waited = contiguous && host == &destination && recording == nullptr &&
-                 !gpu_.reaches_pageable_memory() && piece.run_bytes < staged_from_bytes &&
-                 is_pageable(host->data);
+                 !gpu_.reaches_pageable_memory() && piece.run_bytes < staged_from_bytes && is_pageable(at) &&
+                 is_pageable(at + piece.run_bytes - 1);
   }
 }
 
@@ -221,18 +233,25 @@ void CudaQueue::fill(const CopySide& destination, const void* value, std::size_t
 
   const std::lock_guard lock(mutex);
   const CudaDeviceScope scope(here);
-  void* placed = nullptr;
+  struct Placed {
+    CudaInstance& gpu;
+    void* memory = nullptr;
+    ~Placed() {
+      if (memory != nullptr) gpu.release(CudaMemoryKind::Device, memory);
+    }
+  } placed{gpu_};  // released after what uses it is counted
+  const CountSubmissions count{*this};
   const void* large = nullptr;
   const bool is_large = !same && element_bytes > most_fill_bytes;
   if (is_large && recording != nullptr) {
     large = recording->place(value, element_bytes);
   } else if (is_large) {
-    placed = gpu_.allocate(CudaMemoryKind::Device, element_bytes);
-    if (placed == nullptr)
+    placed.memory = gpu_.allocate(CudaMemoryKind::Device, element_bytes);
+    if (placed.memory == nullptr)
       throw OutOfMemory("no memory for the value of a fill on Cuda{" + std::to_string(here) + "}");
-    check_cuda(cudaMemcpyAsync(placed, value, element_bytes, cudaMemcpyHostToDevice, stream()), "a fill",
-               here);
-    large = placed;
+    check_cuda(cudaMemcpyAsync(placed.memory, value, element_bytes, cudaMemcpyHostToDevice, stream()),
+               "a fill", here);
+    large = placed.memory;
   }
   for (const CopyPiece& piece : pieces) {
     if (same && piece.kind == CopyKind::Contiguous)
@@ -244,8 +263,6 @@ void CudaQueue::fill(const CopySide& destination, const void* value, std::size_t
           enqueue_fill(stream(), destination.data, piece, large != nullptr ? large : value, element_bytes),
           "a fill", here);
   }
-  submitted();
-  if (placed != nullptr) gpu_.release(CudaMemoryKind::Device, placed);
 }
 
 void CudaQueue::fill_by_host(const CopySide& destination, const void* value, std::size_t element_bytes) {
@@ -268,11 +285,11 @@ void CudaQueue::convert(const CopySide& destination, const CopySide& source, con
       plan_copy(*destination.layout, *source.layout, static_cast<std::size_t>(how.parts));
   const std::lock_guard lock(mutex);
   const CudaDeviceScope scope(here);
+  const CountSubmissions count{*this};
   for (const CopyPiece& piece : pieces) {
     const cudaError_t code = enqueue_conversion(stream(), destination.data, source.data, piece, how);
     if (code != cudaSuccess) fail_copy(code, destination, source);
   }
-  submitted();
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -94,8 +94,9 @@ TEST_F(SharedLaunches, LearnSpeedsForTheNext) {
   const auto place = across(Emulated{0}, Emulated{1}).adaptive(balance).dynamic();
   const Numbers x = iota(1'000'000);
   const SharedReport first = launch(place, 1'000'000, AddTo{1}, inout(x));
-  EXPECT_NEAR(balance.speeds(2)[0], 1e9, 5e8);  // small parts are launches more than work
-  EXPECT_NEAR(balance.speeds(2)[1], 1e9, 5e8);  // small parts are launches more than work
+  // Small parts are launches more than work.
+  EXPECT_NEAR(balance.speeds(2)[0], 1e9, 5e8);
+  EXPECT_NEAR(balance.speeds(2)[1], 1e9, 5e8);
   const SharedReport second = launch(place, 1'000'000, AddTo{1}, inout(x));
   EXPECT_LT(second.claims, first.claims) << "nothing has to be found out";
   expect_sum(x, 2, 0, 1'000'000);

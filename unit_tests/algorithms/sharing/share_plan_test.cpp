@@ -185,7 +185,7 @@ TEST(SharePlan, BelievesHowLongOneDeviceTookForAllMoreThanWhatItsPartsTook) {
   record.alone_took[0].note(100'000, 1.2e-3);
   EXPECT_EQ(plan_shares(request, record).kind, Kind::Alone);
   EXPECT_EQ(plan_shares(request, record).first, 0U);
-  EXPECT_EQ(plan_shares(request_of(50'000, {0, 0}), record).devices.size(), 2U) << "of another size";
+  EXPECT_EQ(plan_shares(request_of(200'000, {0, 0}), record).kind, Kind::Shared) << "of another size";
 }
 
 TEST(SharePlan, BelievesHowLongSharedLaunchesTook) {
@@ -202,6 +202,16 @@ TEST(SharePlan, BelievesHowLongSharedLaunchesTook) {
   record.repeats = 0;
   for (int k = 0; k < 3; ++k) record.shared_took.note(100'000, 0.95e-3);
   EXPECT_EQ(plan_shares(request, record).kind, Kind::Shared);
+}
+
+TEST(SharePlan, AddsCopiesThatSharedLaunchesDidNotNeed) {
+  LaunchRecord record = record_of({cost(0, 1e8), cost(0, 1e8)});
+  for (int k = 0; k < 3; ++k) record.shared_took.note(100'000, 0.5e-3);
+  EXPECT_EQ(plan_shares(request_of(100'000, {0, 0}), record).kind, Kind::Shared);
+  EXPECT_EQ(plan_shares(request_of(100'000, {0, 6e-8}), record).kind, Kind::Alone);
+  record.shared_moving = 0.8e-3;
+  EXPECT_EQ(plan_shares(request_of(100'000, {0, 6e-8}), record).kind, Kind::Shared)
+      << "they were in the time";
 }
 
 TEST(SharePlan, TriesOneDeviceAloneAgain) {

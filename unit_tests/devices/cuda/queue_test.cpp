@@ -2,13 +2,18 @@
 // which the queue knows nothing.
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <thread>
 
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
+#include <strata/core/layout_descriptor.hpp>
 #include <strata/core/unheard_errors.hpp>
+#include <strata/devices/backend.hpp>
+#include <strata/devices/host/space.hpp>
+#include <strata/devices/serial/device.hpp>
 
 #include "devices/cuda/arrays.hpp"
 
@@ -99,6 +104,38 @@ TEST(CudaQueueEvents, AreCompleteAfterACopyToPageableMemory) {
     ASSERT_EQ(host(999), step);
     EXPECT_TRUE(queue.idle());
   }
+}
+
+// Rows of an array, most of which is not there: where row 0 would be there is no page-locked memory.
+TEST(CudaQueueEvents, AreNotCompleteAfterACopyToPageLockedRowsOfAnArrayThatBeginsElsewhere) {
+  const Queue<Cuda> queue;
+  const index_t n = 1000, before = index_t{1} << 27;
+  const auto x = create<GpuArray>("x", n);
+  parallel_for(on(queue), n, with(Fill{7}, x));
+  void* memory = nullptr;
+  ASSERT_EQ(cudaMallocHost(&memory, static_cast<std::size_t>(n) * sizeof(double)), cudaSuccess);
+  auto* const rows = static_cast<double*>(memory);
+  queue.wait();
+  rows[n - 1] = 0;
+  LayoutDescriptor all;
+  all.rank = 1;
+  all.extent[0] = all.span = n;
+  all.stride[0] = 1;
+  LayoutDescriptor far = all;
+  far.shift = before;
+  const auto first =
+      reinterpret_cast<std::uintptr_t>(memory) - static_cast<std::uintptr_t>(before) * sizeof(double);
+
+  sleep_on(cuda::native_stream(queue));
+  queue.state().copy(
+      {reinterpret_cast<void*>(first), {detail::HostSpace::kind, 0}, &far, "rows", &Serial().backend()},
+      {x.data(), x.allocation().get()->space, &all, "x", nullptr}, sizeof(double));
+  const Event event = queue.record();
+
+  EXPECT_FALSE(event.complete());
+  event.wait();
+  EXPECT_EQ(rows[n - 1], 7);
+  cudaFreeHost(memory);
 }
 
 // CUDA calls functions on a thread of its own, where CUDA cannot be used: what they hold may be an array.
