@@ -54,13 +54,13 @@ struct LaunchRecord {
   Factor shared;
   std::vector<Took> alone_took;
   Took shared_took;
-  double shared_moving = 0;      // of these seconds, the copies there and back of the last one
-  bool is_second_trial = false;  // of one device after shared launches: its rows came in the first
-  int searches = 0;              // launches in which a device was to be measured
-  int repeats = 0;               // launches that one device did alone since others were tried
-  int until_next = first_try;    // as many, and the others are tried again
-  int shares = 0;                // launches that were shared since one device did all
-  int until_alone = first_try;   // as many, and one device does all again
+  double shared_moving = 0;         // of these seconds, the copies there and back of the last one
+  bool is_second_trial = false;     // of one device after shared launches: its rows came in the first
+  int searches = 0;                 // launches in which a device was to be measured
+  int repeats = 0;                  // launches that one device did alone since others were tried
+  int until_next = first_try;       // as many, and the others are tried again
+  int shares = 0;                   // launches that were shared since one device did all
+  int until_alone = 4 * first_try;  // as many, and one device does all again
   std::uint64_t checked = 0;  // the uses that were found to be right: a launch with these need not ask again
 
   static constexpr int first_try = 4;

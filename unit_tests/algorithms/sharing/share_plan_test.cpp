@@ -216,7 +216,7 @@ TEST(SharePlan, AddsCopiesThatSharedLaunchesDidNotNeed) {
 
 TEST(SharePlan, TriesOneDeviceAloneAgain) {
   LaunchRecord record = record_of({cost(0, 1e8), cost(0, 1e8)});
-  record.shares = LaunchRecord::first_try;
+  record.shares = record.until_alone;
   EXPECT_EQ(plan_shares(request_of(100'000, {0, 0}), record).kind, Kind::Alone);
   ShareRequest lies = request_of(100'000, {0, 0});
   lies.lying = {{0, 50'000}, {50'000, 100'000}};
