@@ -60,7 +60,7 @@ struct LaunchRecord {
   int repeats = 0;                  // launches that one device did alone since others were tried
   int until_next = first_try;       // as many, and the others are tried again
   int shares = 0;                   // launches that were shared since one device did all
-  int until_alone = 4 * first_try;  // as many, and one device does all again
+  int until_alone = 8 * first_try;  // as many, and one device does all again
   std::uint64_t checked = 0;  // the uses that were found to be right: a launch with these need not ask again
 
   static constexpr int first_try = 4;

@@ -10,7 +10,7 @@
 //
 // A device that is left out may have become faster, or was measured while it was cold: after 4 launches
 // without it, then 16, 64, 256, 1024 each time, it gets a part that it should have done in half of the time
-// of the launch. After 16 shared launches, then 64, 256, 1024, the fastest does all again, where its copies
+// of the launch. After 32 shared launches, then 128, 512, 1024, the fastest does all again, where its copies
 // cost no more than a launch.
 //
 // Where the speed of a device is not known, the launch finds out: each device begins with the rows that lie

@@ -195,12 +195,13 @@ TEST_F(SequenceFailures, OfKernelsCopiesAndMemoryAreErrorsAndTheNextRunIsRight) 
   }
 }
 
-// Another thread takes the errors of a device before each kernel that is enqueued.
+// Another thread takes the errors of a device where this one allocates memory: that of slices, when the
+// resident arrays have been copied.
 struct TakesErrors : Listener {
   TakesErrors() { add_listener(*this); }
   ~TakesErrors() override { remove_listener(*this); }
   void on_event(const HookEvent& event) override {
-    if (event.kind != EventKind::BeginFor) return;
+    if (event.kind != EventKind::Allocate) return;
     std::thread([] {
       try {
         Emulated{0}.backend().wait_all();  // wait() would have listeners called, this one too

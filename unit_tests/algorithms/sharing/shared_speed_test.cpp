@@ -159,7 +159,7 @@ void SharedSpeeds::compare_with_both(int trials) {
     const Arrays a(drawn.items);
     run(drawn, a, across(Emulated{0}, Emulated{1}).weighted({1 / first, 1 / second}));
 
-    constexpr int searches = 4, count = 16;
+    constexpr int searches = 4, count = 40;  // with one that tries a device alone
     const auto seconds = times(drawn, a, across(Emulated{0}, Emulated{1}).dynamic(), searches + count);
 
     double all = 0;
