@@ -40,6 +40,8 @@ class Random {
     std::printf("seed %llu (PROPERTY_TEST_SEED repeats it)\n", static_cast<unsigned long long>(seed));
     engine_.seed(seed);
   }
+  /// For a case in which a fault was found.
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
   /// One of first, ..., last.
   strata::index_t operator()(strata::index_t first, strata::index_t last) {
     return std::uniform_int_distribution<strata::index_t>(first, last)(engine_);

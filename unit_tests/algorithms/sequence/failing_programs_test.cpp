@@ -454,8 +454,9 @@ class FailingPrograms : public CoherentTest {
     return coherent_testing::values(array);
   }
   static void run(int programs, index_t most_threads) {
-    Random random;
-    std::vector<Random> of_threads(static_cast<std::size_t>(most_threads) + 1);
+    run(programs, most_threads, Random(), std::vector<Random>(static_cast<std::size_t>(most_threads) + 1));
+  }
+  static void run(int programs, index_t most_threads, Random random, std::vector<Random> of_threads) {
     // Where the seed is given, all have that one.
     for (std::size_t t = 0; t < of_threads.size(); ++t)
       for (std::size_t skipped = 1000 * t; skipped > 0; --skipped) of_threads[t](0, 1);
@@ -491,6 +492,12 @@ class FailingPrograms : public CoherentTest {
 };
 TEST_F(FailingPrograms, LoseNothingButWhatTheirErrorsName) { run(strata_tests::trials(300), 1); }
 TEST_F(FailingPrograms, LoseNothingButWhatTheirErrorsNameSlow) { run(10000, 1); }
+// A resident array did not come to its device, the slices went through it all the same, and the error named
+// nothing that they had written.
+TEST_F(FailingPrograms, WhoseResidentArrayDidNotComeNameWhatTheyWrote) {
+  const Random one(1721399405);
+  run(strata_tests::trials(300), 1, one, {one, one});
+}
 TEST_F(FailingPrograms, OfSeveralThreadsLoseNothingButWhatTheirErrorsName) {
   run(strata_tests::trials(300), 3);
 }

