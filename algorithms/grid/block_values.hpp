@@ -96,11 +96,12 @@ struct ReduceBlock {
 };
 
 // A block is no lane of a loop over items: its own items are.
+struct NoLane {
+  void operator()(index_t) const;
+};
 template <class K, class Tag, int Rank, class Reducer>
 struct KernelWithin<ReduceBlock<K, Tag, Rank, Reducer>> {
-  struct type {
-    void operator()(index_t) const;
-  };
+  using type = NoLane;
 };
 
 // The end of a block where the device has a way of its own to make it.

@@ -4,9 +4,8 @@
 // The rule: a shared launch is never to take more than 5 % longer than the better device takes alone. So a
 // device takes part only where, by what earlier launches have shown and by the copies that it would need,
 // there and back, the launch takes 8 % less with it, or 3 % less than one of one device once shared ones were
-// timed; otherwise the fastest does all. What was foretold is
-// corrected by how long such launches took: whole launches, as parts of a shared one say little of one device
-// alone.
+// timed; otherwise the fastest does all. What was foretold is corrected by how long such launches took: whole
+// launches, as parts of a shared one say little of one device alone.
 //
 // A device that is left out may have become faster, or was measured while it was cold: after 4 launches
 // without it, then 16, 64, 256, 1024 each time, it gets a part that it should have done in half of the time

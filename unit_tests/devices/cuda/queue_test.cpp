@@ -128,7 +128,7 @@ TEST(CudaQueueEvents, AreNotCompleteAfterACopyToPageLockedRowsOfAnArrayThatBegin
 
   sleep_on(cuda::native_stream(queue));
   queue.state().copy(
-      {reinterpret_cast<void*>(first), {detail::HostSpace::kind, 0}, &far, "rows", &Serial().backend()},
+      {reinterpret_cast<void*>(first), {HostSpace::kind, 0}, &far, "rows", &Serial().backend()},
       {x.data(), x.allocation().get()->space, &all, "x", nullptr}, sizeof(double));
   const Event event = queue.record();
 
