@@ -91,6 +91,10 @@ constexpr int items_in_flight_of() {
   }
 }
 
+// Whether a kernel is bound to a view whose elements it may write.
+template <class... V>
+inline constexpr bool writes_views_of = (!std::is_const_v<typename V::element_type> || ...);
+
 // How a kernel is called: as it is here, with its views inserted below.
 template <class K>
 struct KernelTraits {
@@ -98,6 +102,7 @@ struct KernelTraits {
   static constexpr bool takes_int = takes_int_index<K>();
   static constexpr bool last_index_fastest = last_index_fastest_of<K>();
   static constexpr int items_in_flight = 1;
+  static constexpr bool writes_views = false;  // or not known
   template <class Index>
   static constexpr bool fetches_ahead = false;
   using Kernel = K;
@@ -113,6 +118,7 @@ struct KernelTraits<With<K, V...>> {
   static constexpr bool takes_int = takes_int_index<K>();
   static constexpr bool last_index_fastest = last_index_fastest_of<K, V...>();
   static constexpr int items_in_flight = items_in_flight_of<V...>();
+  static constexpr bool writes_views = writes_views_of<V...>;
   template <class Index>
   static constexpr bool fetches_ahead = (can_fetch_rows<V, Index> || ...);
   using Kernel = K;
@@ -201,6 +207,7 @@ struct Body {
   static constexpr bool takes_int = KernelTraits<K>::takes_int;
   static constexpr bool last_index_fastest = KernelTraits<K>::last_index_fastest;
   static constexpr int items_in_flight = KernelTraits<K>::items_in_flight;
+  static constexpr bool writes_views = KernelTraits<K>::writes_views;
   static constexpr bool fetches_ahead = Lanes && Rank == 1 && KernelTraits<K>::template fetches_ahead<Index>;
   K kernel;
 
