@@ -28,17 +28,30 @@ struct CudaBlockValues {
 
   /// Warps take nodes in turn, next to each other's: all lanes of a warp have the same ones.
   __device__ void run() const {
-    const int log2_group = 5 + int{shared_nodes};
-    const index_t groups = blockDim.x >> log2_group, all_groups = gridDim.x * groups;
-    const index_t group = threadIdx.x >> log2_group;
-    NodeByWarps<Nodes, Reducer, Threads> reduce_node(nodes, reducer,
-                                                     shared_nodes ? meeting_of<Threads, T>(group) : nullptr);
-    for (index_t k = blockIdx.x * groups + group; k < count; k += all_groups) {
-      const index_t row = first_row + k / blocks, block = first_block + k % blocks;
-      T value;
-      if (reduce_node(value, (row << nodes.log2_row) + block) && threadIdx.x % warp_lanes == 0)
-        store(row, block, value);
+    const index_t warps = blockDim.x / warp_lanes, warp = threadIdx.x / warp_lanes;
+    const NodeByWarps<Nodes, Reducer, Threads> compute(nodes, reducer);
+    T value;
+    if (shared_nodes) {
+      if constexpr (Threads::can_share) {
+        NodeMeeting<T>& meeting = own_meeting<Threads, T>();
+        int turn = 0;
+        for (index_t k = (blockIdx.x * warps + warp) / 2; k < count; k += gridDim.x * warps / 2)
+          if (compute.by_two(value, node(k), meeting, turn++)) keep(k, value);
+      }
+    } else {
+      for (index_t k = blockIdx.x * warps + warp; k < count; k += gridDim.x * warps) {
+        compute.by_one(value, node(k));
+        keep(k, value);
+      }
     }
+  }
+
+ private:
+  __device__ index_t node(index_t k) const {
+    return ((first_row + k / blocks) << nodes.log2_row) + first_block + k % blocks;
+  }
+  __device__ void keep(index_t k, const T& value) const {
+    if (threadIdx.x % warp_lanes == 0) store(first_row + k / blocks, first_block + k % blocks, value);
   }
 };
 

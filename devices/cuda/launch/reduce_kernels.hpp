@@ -43,8 +43,7 @@ struct CudaReduce {
   Finish finish;
   bool clustered;
   bool shared_nodes;  // each by two warps
-  int log2_groups;    // of a block: of the one or two warps that compute a node
-  int log2_nodes;     // of a block, as many as groups or more
+  int log2_nodes;     // of a block, as many as there are warps or pairs of them, or more
   index_t base;       // the first node of the first block's group
   CudaScratch scratch;
   CudaHostSlot host;
@@ -122,16 +121,26 @@ struct CudaReduce {
   // The nodes of the block from `first` on, to thread 0.
   __device__ void join_blocks_nodes(T& value, index_t first) const {
     const int lane = static_cast<int>(threadIdx.x % warp_lanes);
-    const int warp = static_cast<int>(threadIdx.x / warp_lanes), groups = 1 << log2_groups;
-    const int group = warp >> int{shared_nodes}, warps = groups << int{shared_nodes};
-    const int count = 1 << log2_nodes;
-    NodeByWarps<Nodes, Reducer, Threads> reduce_node(nodes, reducer,
-                                                     shared_nodes ? meeting_of<Threads, T>(group) : nullptr);
+    const int warp = static_cast<int>(threadIdx.x / warp_lanes);
+    const int warps = static_cast<int>(blockDim.x) / warp_lanes, count = 1 << log2_nodes;
+    const NodeByWarps<Nodes, Reducer, Threads> compute(nodes, reducer);
     T* const shared = shared_values();
-    for (int k = group; k < count; k += groups) {
-      if (!nodes.holds(first + k, first + k + 1)) continue;
-      const bool has_value = reduce_node(value, first + k);
-      if (count > 1 && has_value && lane == 0) shared[k] = value;
+    const auto keep = [&](int k) {
+      if (count > 1 && lane == 0) shared[k] = value;
+    };
+    const auto has_node = [&](int k) { return nodes.holds(first + k, first + k + 1); };
+    if (shared_nodes) {
+      if constexpr (Threads::can_share) {
+        NodeMeeting<T>& meeting = own_meeting<Threads, T>();
+        for (int k = warp / 2, turn = 0; k < count; k += warps / 2)
+          if (has_node(k) && compute.by_two(value, first + k, meeting, turn++)) keep(k);
+      }
+    } else {
+      for (int k = warp; k < count; k += warps)
+        if (has_node(k)) {
+          compute.by_one(value, first + k);
+          keep(k);
+        }
     }
     if (count == 1) return;
     __syncthreads();

@@ -77,9 +77,8 @@ class CudaReduceLaunch {
            const Finish& finish) {
     CudaHostSlot host{};
     if constexpr (Finish::waits) host = launch.host_slot(sizeof(T));
-    auto parameters =
-        parameters_of(launch, Work{nodes, reducer, finish, clustered_, shared_nodes_, log2_groups_,
-                                   log2_nodes_, base_, scratch, host, launch.check()});
+    auto parameters = parameters_of(launch, Work{nodes, reducer, finish, clustered_, shared_nodes_,
+                                                 log2_nodes_, base_, scratch, host, launch.check()});
     CudaGrid blocks =
         cuda_line(grid_, static_cast<index_t>(warp_lanes) << (log2_groups_ + int{shared_nodes_}));
     if (clustered_) blocks.cluster = 1u << Work::log2_cluster;

@@ -159,37 +159,52 @@ struct NodeThreads {
   }
 };
 
-/// Where two warps that share nodes meet, in shared memory: one for each two warps of a block.
+/// Where two warps that share nodes meet, in shared memory.
 template <class T>
 struct NodeMeeting {
   alignas(T) char half[2][warp_lanes * sizeof(T)];
 };
+/// That of the calling warp and its neighbour.
+template <class Threads, class T>
+__device__ NodeMeeting<T>& own_meeting() {
+  __shared__ NodeMeeting<T> meetings[1 << (Threads::log2_most_warps - 1)];
+  return meetings[threadIdx.x / (2 * warp_lanes)];
+}
 
-/// Computes nodes, at most 512 items each, item k adding to lane k % tree_lanes of the tree. Each by a warp,
-/// or by two next to each other, the first of them even, which call it for the same nodes in the same order.
+/// Computes nodes, at most 512 items each, item k adding to lane k % tree_lanes of the tree.
 template <class Nodes, class Reducer, class Threads>
 class NodeByWarps {
   using T = typename Reducer::value_type;
   static constexpr int tree_lanes = reduction_lanes<T>;
 
  public:
-  /// `meeting` is that of the two warps, or null where a warp computes a node alone.
-  __device__ NodeByWarps(const Nodes& nodes, const Reducer& reducer, NodeMeeting<T>* meeting)
-      : nodes_(nodes), reducer_(reducer), meeting_(meeting) {}
+  __device__ NodeByWarps(const Nodes& nodes, const Reducer& reducer) : nodes_(nodes), reducer_(reducer) {}
 
-  /// Whether lane 0 of the calling warp has the value of node `node`, in `result`.
-  __device__ bool operator()(T& result, index_t node) {
+  /// Node `node` by the calling warp, to its lane 0.
+  __device__ void by_one(T& result, index_t node) const {
     const int count = static_cast<int>(nodes_.count(node));
     const auto items = nodes_.items(node);
-    if constexpr (tree_lanes < 2 * warp_lanes) {
-      few_lanes(result, items, count);
-    } else if constexpr (Threads::can_share) {
-      if (meeting_ != nullptr) return shared(result, items, count);
-      if constexpr (Threads::always_shares) one_after_another(result, items, count);
-      else alone(result, items, count);
-    } else {
-      alone(result, items, count);
-    }
+    if constexpr (tree_lanes < 2 * warp_lanes) few_lanes(result, items, count);
+    else if constexpr (Threads::always_shares) one_after_another(result, items, count);
+    else alone(result, items, count);
+  }
+  /// Node `node` by two warps next to each other, the first of them even, which call it for the same nodes in
+  /// the same order; `turn` counts the calls. Whether lane 0 of the calling warp has the value, in `result`.
+  __device__ bool by_two(T& result, index_t node, NodeMeeting<T>& meeting, int turn) const {
+    const int count = static_cast<int>(nodes_.count(node));
+    const int lane = static_cast<int>(threadIdx.x % (2 * warp_lanes)), half = lane / warp_lanes;
+    of_lane(nodes_.items(node), lane, count, result);
+    // The warps take turns in going on, and have two places: before one is written again, both have passed
+    // the barrier of the turn between.
+    const int taker = turn % 2;
+    T* const place = reinterpret_cast<T*>(meeting.half[taker]) + lane % warp_lanes;
+    if (half != taker) *place = result;
+    meet();
+    if (half != taker) return false;
+    T high = result;
+    if (taker == 0) high = *place;
+    else result = *place;
+    join_node(result, high, count);
     return true;
   }
 
@@ -240,26 +255,7 @@ class NodeByWarps {
     return k + Rounds * tree_lanes;
   }
 
-  // One lane of the tree a thread.
-  template <class Items>
-  __device__ bool shared(T& result, const Items& items, int count) {
-    const int lane = static_cast<int>(threadIdx.x % (2 * warp_lanes)), half = lane / warp_lanes;
-    of_lane(items, lane, count, result);
-    // The warps take turns in going on, and have two places: before one is written again, both have passed
-    // the barrier of the turn between.
-    const int taker = turn_;
-    turn_ ^= 1;
-    T* const place = reinterpret_cast<T*>(meeting_->half[taker]) + threadIdx.x % warp_lanes;
-    if (half != taker) *place = result;
-    meet();
-    if (half != taker) return false;
-    T high = result;
-    if (taker == 0) high = *place;
-    else result = *place;
-    join_node(result, high, count);
-    return true;
-  }
-  // The same by one warp; for nodes of few items.
+  // The two lanes of a thread one after the other; for nodes of few items.
   template <class Items>
   __device__ void one_after_another(T& low, const Items& items, int count) const {
     T high;
@@ -293,6 +289,7 @@ class NodeByWarps {
   }
   // A barrier for the two warps of a node.
   __device__ static void meet() {
+    __syncwarp();
     asm volatile("bar.sync %0, 64;" ::"r"(1 + threadIdx.x / (2 * warp_lanes)) : "memory");
   }
 
@@ -314,19 +311,6 @@ class NodeByWarps {
 
   const Nodes& nodes_;
   const Reducer& reducer_;
-  NodeMeeting<T>* meeting_;
-  int turn_ = 0;
 };
-
-/// The meeting of the two warps that take the nodes of `group` together.
-template <class Threads, class T>
-__device__ NodeMeeting<T>* meeting_of([[maybe_unused]] index_t group) {
-  if constexpr (Threads::can_share) {
-    __shared__ NodeMeeting<T> meetings[1 << (Threads::log2_most_warps - 1)];
-    return meetings + group;
-  } else {
-    return nullptr;
-  }
-}
 
 }  // namespace strata::inline STRATA_ABI::detail
