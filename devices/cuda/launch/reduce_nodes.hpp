@@ -43,6 +43,11 @@ struct RangeNodes {
     __device__ void operator()(index_t k, T& value) const {
       nodes.body(begin + k, value);
     }
+    __device__ auto fetch(index_t k) const requires requires(const Body& body) { body.fetch(index_t{}); }
+    { return nodes.body.fetch(begin + k); }
+    __device__ void finish(index_t k, const auto& fetched, auto& value) const {
+      nodes.body.finish(begin + k, fetched, value);
+    }
   };
   __device__ Items items(index_t node) const { return {*this, items_of_block(node, begin, end).begin}; }
 };
@@ -214,12 +219,12 @@ class NodeByWarps {
     const int lane = static_cast<int>(threadIdx.x % warp_lanes);
     if (lane < tree_lanes && lane < count) reducer_.init(value);
     if (lane < tree_lanes) {
-      if (count == reduction_block) {
-#pragma unroll 4
-        for (int k = 0; k < reduction_block; k += tree_lanes) items(k + lane, value);
-      } else {
-        for (int k = lane; k < count; k += tree_lanes) items(k, value);
-      }
+      constexpr int rounds = reduction_block / tree_lanes < 4 ? reduction_block / tree_lanes : 4;
+      int k = lane;
+      if (count == reduction_block)
+#pragma unroll 1
+        while (k < reduction_block) k = rounds_of_lane<rounds>(items, k, value);
+      for (; k < count; k += tree_lanes) items(k, value);
     }
     __syncwarp();
     join_halves<tree_lanes>(value, count);
@@ -281,10 +286,23 @@ class NodeByWarps {
       for (; k < count; k += tree_lanes) items(k, value);
     }
   }
+  // Several rounds of a lane: their loads first, by the compiler, or by the body's fetch.
   template <int Rounds, class Items>
   __device__ static int rounds_of_lane(const Items& items, int k, T& value) {
+    if constexpr (requires { items.fetch(index_t{}); }) {
+      constexpr int batch = Rounds < 4 ? Rounds : 4;
+#pragma unroll 1
+      for (int b = 0; b < Rounds; b += batch) {
+        decltype(items.fetch(index_t{})) fetched[batch];
 #pragma unroll
-    for (int r = 0; r < Rounds; ++r) items(k + r * tree_lanes, value);
+        for (int r = 0; r < batch; ++r) fetched[r] = items.fetch(k + (b + r) * tree_lanes);
+#pragma unroll
+        for (int r = 0; r < batch; ++r) items.finish(k + (b + r) * tree_lanes, fetched[r], value);
+      }
+    } else {
+#pragma unroll
+      for (int r = 0; r < Rounds; ++r) items(k + r * tree_lanes, value);
+    }
     return k + Rounds * tree_lanes;
   }
   // A barrier for the two warps of a node.
