@@ -91,13 +91,36 @@ constexpr int items_in_flight_of() {
   }
 }
 
+// Whether a kernel is bound to a view whose elements it may write.
+template <class... V>
+inline constexpr bool writes_views_of = (!std::is_const_v<typename V::element_type> || ...);
+
+// Bases of the library's own kernels. Of one with several items in flight in a thread of a GPU, as
+// items_in_flight_of says of kernels that are bound to views:
+template <int Items>
+struct HasItemsInFlight {
+  static constexpr int items_of_thread = Items;
+};
+template <int Items>
+constexpr int items_in_flight_of_base(const HasItemsInFlight<Items>*) {
+  return Items;
+}
+constexpr int items_in_flight_of_base(const void*) { return 1; }
+// And of one that can be called in two steps, finish(i, fetch(i), value), of which only the second writes:
+// GPUs fetch for several items before they finish the first, as what an item writes would keep the loads of
+// the next one waiting.
+struct InTwoSteps {};
+template <class K>
+inline constexpr bool is_in_two_steps = std::is_base_of_v<InTwoSteps, K>;
+
 // How a kernel is called: as it is here, with its views inserted below.
 template <class K>
 struct KernelTraits {
   static constexpr bool any_index = takes_any_index<K>();
   static constexpr bool takes_int = takes_int_index<K>();
   static constexpr bool last_index_fastest = last_index_fastest_of<K>();
-  static constexpr int items_in_flight = 1;
+  static constexpr int items_in_flight = items_in_flight_of_base(static_cast<const K*>(nullptr));
+  static constexpr bool writes_views = is_in_two_steps<K>;  // of others it is not known
   template <class Index>
   static constexpr bool fetches_ahead = false;
   using Kernel = K;
@@ -113,6 +136,7 @@ struct KernelTraits<With<K, V...>> {
   static constexpr bool takes_int = takes_int_index<K>();
   static constexpr bool last_index_fastest = last_index_fastest_of<K, V...>();
   static constexpr int items_in_flight = items_in_flight_of<V...>();
+  static constexpr bool writes_views = writes_views_of<V...>;
   template <class Index>
   static constexpr bool fetches_ahead = (can_fetch_rows<V, Index> || ...);
   using Kernel = K;
@@ -201,10 +225,15 @@ struct Body {
   static constexpr bool takes_int = KernelTraits<K>::takes_int;
   static constexpr bool last_index_fastest = KernelTraits<K>::last_index_fastest;
   static constexpr int items_in_flight = KernelTraits<K>::items_in_flight;
+  static constexpr bool writes_views = KernelTraits<K>::writes_views;
   static constexpr bool fetches_ahead = Lanes && Rank == 1 && KernelTraits<K>::template fetches_ahead<Index>;
   K kernel;
 
   void fetch_ahead(Index block) const { kernel.views.fetch_rows(block); }
+  STRATA_FUNCTION auto fetch(index_t i) const requires(is_in_two_steps<K>) { return kernel.fetch(i); }
+  STRATA_FUNCTION void finish(index_t i, const auto& fetched, auto& value) const {
+    kernel.finish(i, fetched, value);
+  }
 
   template <class... Arguments>
   STRATA_FUNCTION void operator()(Arguments&&... arguments) const {

@@ -158,6 +158,7 @@ template <class Inner, std::size_t... I>
 struct SpreadBody<Inner, std::index_sequence<I...>> {
   static constexpr bool takes_lanes = Inner::takes_lanes;
   static constexpr bool takes_int = Inner::takes_int;
+  static constexpr bool writes_views = Inner::writes_views;
   Inner inner;
 
   // The last argument is the Values; those before it are indices.

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <utility>
 
+#include <strata/algorithms/kernel.hpp>
 #include <strata/algorithms/linear/crs.hpp>
 #include <strata/views/multivector.hpp>
 #include <strata/views/view_as.hpp>
@@ -225,7 +226,7 @@ using ReadOnlyView = decltype(read_only(std::declval<const V&>()));
 
 /// x = x + alpha p, r = r - alpha q
 template <class X, class V, class S>
-struct CgUpdate : CgJoin<typename V::value_type> {
+struct CgUpdate : CgJoin<typename V::value_type>, InTwoSteps {
   using device_type = typename V::device_type;
   using Sums = CgSums<typename V::value_type>;
   X x;
@@ -233,16 +234,37 @@ struct CgUpdate : CgJoin<typename V::value_type> {
   ReadOnlyView<V> p, q, d;
   S state;
 
+  // What an item reads.
+  struct Item {
+    typename V::value_type x, r, p, q, d, alpha;
+    bool runs;
+  };
+  STRATA_FUNCTION Item fetch(index_t i) const {
+    return {x(i), r(i), p(i), q(i), d(i), (*state).alpha, (*state).running()};
+  }
+  STRATA_FUNCTION void finish(index_t i, const Item& item, Sums& sums) const {
+    const auto own_r = updated(item.runs, item.r, -item.alpha, item.q);
+    x(i) = updated(item.runs, item.x, item.alpha, item.p);
+    r(i) = own_r;
+    add(own_r, item.d, sums);
+  }
   STRATA_FUNCTION void operator()(auto i, Sums& sums) const {
-    // Selected, not multiplied by 0: p and q may contain infinities.
     const bool runs = (*state).running();
     const auto alpha = (*state).alpha;
-    const auto old_x = x(i), old_r = r(i);
-    const auto own_r = runs ? old_r - alpha * q(i) : old_r;
-    x(i) = runs ? old_x + alpha * p(i) : old_x;
+    const auto own_r = updated(runs, r(i), -alpha, q(i));
+    x(i) = updated(runs, x(i), alpha, p(i));
     r(i) = own_r;
-    sums.rz += own_r * d(i) * own_r;
-    sums.rr += own_r * own_r;
+    add(own_r, d(i), sums);
+  }
+
+ private:
+  // Selected, not multiplied by 0: p and q may contain infinities.
+  STRATA_FUNCTION static auto updated(bool runs, const auto& old, const auto& factor, const auto& other) {
+    return runs ? old + factor * other : old;
+  }
+  STRATA_FUNCTION static void add(const auto& r, const auto& d, Sums& sums) {
+    sums.rz += r * d * r;
+    sums.rr += r * r;
   }
 };
 
@@ -264,7 +286,7 @@ struct CgJudge {
 
 /// p = D^-1 r + beta p
 template <class V, class S>
-struct CgDirection {
+struct CgDirection : HasItemsInFlight<16 / sizeof(typename V::value_type)> {
   using device_type = typename V::device_type;
   V p;
   ReadOnlyView<V> r, d;

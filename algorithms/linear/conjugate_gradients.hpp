@@ -226,7 +226,7 @@ class ConjugateGradients {
     launch_reduce_into("CG: p.Ap", where, n, DotKernel<vector_type, vector_type>{p_, q_},
                        CgStep<StateView>{state_});
     const CgUpdate<X, vector_type, StateView> update{
-        {}, x, r_, read_only(p_), read_only(q_), read_only(d_), state_};
+        {}, {}, x, r_, read_only(p_), read_only(q_), read_only(d_), state_};
     // Twice the threads that a sum of three numbers has by default: loads wait for stores.
     const auto work = launch_bounds<256, 4>(n);
     if (!is_diagonal) {
@@ -235,7 +235,7 @@ class ConjugateGradients {
     }
     launch_reduce_into("CG: update", where, work, update, CgJudge<StateView>{state_});
     launch_for("CG: direction", where, n,
-               CgDirection<vector_type, StateView>{p_, read_only(r_), read_only(d_), state_});
+               CgDirection<vector_type, StateView>{{}, p_, read_only(r_), read_only(d_), state_});
   }
 
   /// The state of the solve after all that was enqueued; the status is Running if it is not done. Waits.

@@ -6,12 +6,14 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <strata/core/reduction_tree.hpp>
 #include <strata/devices/chunk.hpp>
 #include <strata/devices/host/execution.hpp>
 
+#include "core/random.hpp"
 #include "parallel_reduce_suite.hpp"
 
 namespace {
@@ -141,6 +143,97 @@ void expect_order_of_many() {
 TYPED_TEST(ParallelReduce, ManyItemsAreJoinedInTheOrderOfTheTree) {
   expect_order_of_many<TypeParam, 1>();
   expect_order_of_many<TypeParam, 3>();
+}
+
+// The same where each item also counts its calls in an array: GPUs let two warps share a node then. The items
+// of two dimensions are numbered as in a row.
+template <class D, int Words>
+struct HashAndCount : HashItems<D, Words> {
+  using typename HashItems<D, Words>::value_type;
+  index_t begin = 0, row = 0;
+  STRATA_FUNCTION void operator()(index_t i, auto calls, value_type& order) const {
+    calls(i - begin) += 1;
+    HashItems<D, Words>::operator()(i, order);
+  }
+  STRATA_FUNCTION void operator()(index_t i, index_t j, auto calls, value_type& order) const {
+    calls(i * row + j) += 1;
+    HashItems<D, Words>::operator()(i* row + j, order);
+  }
+};
+// And where an item's loads and stores are two steps.
+template <class D, int Words>
+struct HashInTwoSteps : HashItems<D, Words>, detail::InTwoSteps {
+  using typename HashItems<D, Words>::value_type;
+  Vector<int, D> calls;
+  index_t begin = 0;
+  STRATA_FUNCTION int fetch(index_t i) const { return calls(i - begin); }
+  STRATA_FUNCTION void finish(index_t i, int fetched, value_type& order) const {
+    calls(i - begin) = fetched + 1;
+    HashItems<D, Words>::operator()(i, order);
+  }
+  STRATA_FUNCTION void operator()(index_t i, value_type& order) const { finish(i, fetch(i), order); }
+};
+
+template <int Words>
+void expect_same_order(const Order<Words>& found, const Order<Words>& expected, const std::string& what) {
+  for (int w = 0; w < Words; ++w) EXPECT_EQ(found.hash[w], expected.hash[w]) << what << ", word " << w;
+}
+template <class D, class Work, class K, int Words>
+void expect_written(const Work& work, const K& kernel, const Vector<int, D>& calls,
+                    const Order<Words>& expected, const std::string& what) {
+  Order<Words> order{};
+  deep_copy(calls, 0);
+  parallel_reduce(work, kernel, order);
+  expect_same_order(order, expected, what);
+  const auto host = create_mirror_and_copy(calls);
+  for (index_t i = 0; i < host.extent(0); ++i) ASSERT_EQ(host(i), 1) << what << ": calls of item " << i;
+}
+
+template <class D, int Words>
+void expect_order_of_writers(Random& random) {
+  for (int trial = 0; trial < 6; ++trial) {
+    const index_t begin = random(-2000, 2000), n = random(1, trial == 0 ? 300'000 : 9000);
+    const std::string what =
+        std::to_string(Words) + " words, [" + std::to_string(begin) + ", " + std::to_string(begin + n) + ")";
+    const auto expected = parallel_reduce(range(begin, begin + n), HashItems<Serial, Words>());
+    const auto calls = make_vector<int, D>(n, [](index_t) { return 0; });
+    HashAndCount<D, Words> counting;
+    counting.begin = begin;
+    HashInTwoSteps<D, Words> in_two_steps;
+    in_two_steps.calls = calls;
+    in_two_steps.begin = begin;
+    const auto work = range(begin, begin + n);
+
+    expect_written(work, with(counting, calls), calls, expected, what);
+    expect_written(launch_bounds<32>(work), with(counting, calls), calls, expected, what + ", 32 threads");
+    expect_written(launch_bounds<64>(work), with(counting, calls), calls, expected, what + ", 64 threads");
+    expect_written(launch_bounds<256, 4>(work), in_two_steps, calls, expected, what + ", in two steps");
+  }
+}
+template <class D, int Words>
+void expect_order_of_rows(Random& random) {
+  for (int trial = 0; trial < 6; ++trial) {
+    const index_t rows = random(1, 60), row = trial % 2 == 0 ? random(1, 40) : random(1, 1500);
+    const std::string what =
+        std::to_string(Words) + " words, " + std::to_string(rows) + " rows of " + std::to_string(row);
+    HashAndCount<Serial, Words> on_host;
+    HashAndCount<D, Words> counting;
+    counting.row = on_host.row = row;
+    const auto host_calls = make_vector<int, Serial>(rows * row, [](index_t) { return 0; });
+    const auto calls = make_vector<int, D>(rows * row, [](index_t) { return 0; });
+    Order<Words> expected{};
+    parallel_reduce(mdrange({rows, row}), with(on_host, host_calls), expected);
+
+    expect_written(mdrange({rows, row}), with(counting, calls), calls, expected, what);
+  }
+}
+TYPED_TEST(ParallelReduce, KernelsThatWriteCallEachItemOnceInTheOrderOfTheTree) {
+  Random random;
+  expect_order_of_writers<TypeParam, 1>(random);
+  expect_order_of_writers<TypeParam, 2>(random);
+  expect_order_of_writers<TypeParam, 3>(random);
+  expect_order_of_rows<TypeParam, 1>(random);
+  expect_order_of_rows<TypeParam, 2>(random);
 }
 
 template <class D, int Doubles>

@@ -1,6 +1,6 @@
 // The values of blocks of a box's rows, each by itself, as a part of a grid of devices makes them: the nodes
-// of a reduction without the tree above them. A warp computes a node, and its first lane stores the value.
-// Compiled by nvcc only.
+// of a reduction without the tree above them. A warp computes a node, or two do, and a first lane stores the
+// value. Compiled by nvcc only.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,34 +13,53 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-template <class Nodes, class Reducer, class Store>
+template <class Nodes, class Reducer, class Store, class Threads>
 struct CudaBlockValues {
+  using T = typename Reducer::value_type;
   Nodes nodes;  // of a box
   Reducer reducer;
   Store store;
   index_t first_row;
   index_t first_block;
-  index_t blocks;  // of a row
-  index_t count;   // of all rows
+  index_t blocks;     // of a row
+  index_t count;      // of all rows
+  bool shared_nodes;  // each by two warps
   CudaCheck check;
 
   /// Warps take nodes in turn, next to each other's: all lanes of a warp have the same ones.
   __device__ void run() const {
-    const index_t warps = blockDim.x / warp_lanes, all_warps = gridDim.x * warps;
-    for (index_t k = blockIdx.x * warps + threadIdx.x / warp_lanes; k < count; k += all_warps) {
-      const index_t row = first_row + k / blocks, block = first_block + k % blocks;
-      typename Reducer::value_type value;
-      NodeByWarp<Nodes, Reducer>{nodes, reducer}(value, (row << nodes.log2_row) + block);
-      if (threadIdx.x % warp_lanes == 0) store(row, block, value);
+    const index_t warps = blockDim.x / warp_lanes, warp = threadIdx.x / warp_lanes;
+    const NodeByWarps<Nodes, Reducer, Threads> compute(nodes, reducer);
+    T value;
+    if (shared_nodes) {
+      if constexpr (Threads::can_share) {
+        NodeMeeting<T>& meeting = own_meeting<Threads, T>();
+        int turn = 0;
+        for (index_t k = (blockIdx.x * warps + warp) / 2; k < count; k += gridDim.x * warps / 2)
+          if (compute.by_two(value, node(k), meeting, turn++)) keep(k, value);
+      }
+    } else {
+      for (index_t k = blockIdx.x * warps + warp; k < count; k += gridDim.x * warps) {
+        compute.by_one(value, node(k));
+        keep(k, value);
+      }
     }
+  }
+
+ private:
+  __device__ index_t node(index_t k) const {
+    return ((first_row + k / blocks) << nodes.log2_row) + first_block + k % blocks;
+  }
+  __device__ void keep(index_t k, const T& value) const {
+    if (threadIdx.x % warp_lanes == 0) store(first_row + k / blocks, first_block + k % blocks, value);
   }
 };
 
 template <class Static, class Nodes, class Reducer, class Store>
 void cuda_reduce_blocks(const LaunchInfo& info, ResidentRows rows, ResidentRows blocks, const Nodes& nodes,
                         const Reducer& reducer, const Store& store) {
-  using Work = CudaBlockValues<Nodes, Reducer, Store>;
-  using Threads = NodeThreads<typename Reducer::value_type, Static>;
+  using Threads = NodeThreads<Nodes, typename Reducer::value_type, Static>;
+  using Work = CudaBlockValues<Nodes, Reducer, Store, Threads>;
   const index_t of_row = blocks.end - blocks.begin, count = (rows.end - rows.begin) * of_row;
   const index_t items = std::min(blocks.end * reduction_block, nodes.row_items) -
                         std::min(blocks.begin * reduction_block, nodes.row_items);
@@ -50,13 +69,16 @@ void cuda_reduce_blocks(const LaunchInfo& info, ResidentRows rows, ResidentRows 
   CudaKernel& kernel =
       cuda_kernel<&cuda_bounded_run<ParametersOf<Work>, Threads::most_threads, Threads::least_blocks>>();
   const CudaKernel::OnDevice& on_device = cuda_kernel_on(queue, kernel);
-  // A warp for each node; of many nodes a few for each warp, so that few blocks begin and end.
+  // A group of warps for each node; of many nodes a few for each group, so that few blocks begin and end.
   constexpr index_t rounds = 4;  // of blocks that a multiprocessor holds
   constexpr int log2_warps = Threads::log2_most_warps;
   const index_t resident = (index_t{on_device.resident_blocks} * on_device.block) >> (5 + log2_warps);
-  const index_t grid = std::min(((count - 1) >> log2_warps) + 1, std::max(rounds * resident, index_t{1}));
-  auto parameters = parameters_of(
-      launch, Work{nodes, reducer, store, rows.begin, blocks.begin, of_row, count, launch.check()});
+  const bool shared_nodes =
+      Threads::shares(nodes, count, index_t{on_device.resident_blocks} * on_device.block);
+  const index_t grid = std::min(((count - 1) >> (log2_warps - int{shared_nodes})) + 1,
+                                std::max(rounds * resident, index_t{1}));
+  auto parameters = parameters_of(launch, Work{nodes, reducer, store, rows.begin, blocks.begin, of_row, count,
+                                               shared_nodes, launch.check()});
   cuda_launch(launch, kernel, cuda_line(grid, index_t{warp_lanes} << log2_warps), parameters);
 }
 

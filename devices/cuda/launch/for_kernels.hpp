@@ -12,6 +12,11 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
+/// Threads of a block in which each has several items. A constant, so that the compiler knows that the item
+/// after next is another element of the same array, and its loads need not wait for the stores of this one;
+/// larger blocks were slower.
+inline constexpr unsigned stream_block = 256;
+
 /// The items of a thread whose loads are in flight together: a property of the body (kernel.hpp).
 template <class Body>
 constexpr int items_of_thread() {
@@ -35,9 +40,10 @@ struct CudaFor {
     const unsigned items = left < tile ? left : tile;
     if constexpr (thread_items == 1) {
       if (threadIdx.x < items) body(begin + first + threadIdx.x);
-    } else if (items == thread_items * blockDim.x) {
+    } else if (blockDim.x == stream_block && items == thread_items * stream_block) {
+      const index_t own = begin + first + threadIdx.x;
 #pragma unroll
-      for (int item = 0; item < thread_items; ++item) body(begin + first + threadIdx.x + item * blockDim.x);
+      for (int item = 0; item < thread_items; ++item) body(own + item * index_t{stream_block});
     } else {
 #pragma unroll 1
       for (unsigned k = threadIdx.x; k < items; k += blockDim.x) body(begin + first + k);

@@ -119,18 +119,18 @@ struct CudaForLaunch {
     CudaLaunch launch(queue, EventKind::BeginFor, info, count);
     if (count == 0) return;
     constexpr index_t most_blocks = index_t{1} << 20;  // of a grid whose threads go on by strides
-    constexpr index_t stream_block = 256;  // threads; where each has several items, larger blocks were slower
     const bool exact = count <= (index_t{1} << 31);
     CudaKernel& kernel = exact ? cuda_for_kernel<ParametersOf<Work>, Static, true>()
                                : cuda_for_kernel<ParametersOf<Work>, Static, false>();
     const CudaKernel::OnDevice& on_device = cuda_kernel_on(queue, kernel);
     index_t block = hints.block_size > 0 ? hints.block_size : on_device.block;
-    if (hints.block_size == 0 && Work::thread_items > 1 && block > stream_block) block = stream_block;
+    if (hints.block_size == 0 && Work::thread_items > 1) block = stream_block;
     if (block > on_device.most_threads) block = on_device.most_threads;
     if (block > count) block = (count + warp_lanes - 1) / warp_lanes * warp_lanes;
     // Several items a thread where there are enough for all multiprocessors.
     index_t tile = block;
-    if (exact && count >= index_t{on_device.resident_blocks} * on_device.block * Work::thread_items)
+    if (exact && block == stream_block &&
+        count >= index_t{on_device.resident_blocks} * on_device.block * Work::thread_items)
       tile *= Work::thread_items;
     index_t blocks = (count + tile - 1) / tile;
     if (!exact && blocks > most_blocks) blocks = most_blocks;

@@ -1,6 +1,6 @@
 // The kernel of reductions, one for all of them: core/reduction_tree.hpp on a GPU.
 //
-//   a warp     computes a node (reduce_nodes.hpp)
+//   a warp     computes a node, or two warps do (reduce_nodes.hpp)
 //   a block    has an aligned group of 2^k nodes, which its warps take in turn: all read close to each other.
 //              The values go to shared memory; a warp joins up to 32, one in each of its lanes
 //
@@ -23,7 +23,7 @@ namespace strata::inline STRATA_ABI::detail {
 template <class Nodes, class Reducer, class Finish, class Static = StaticHints<>>
 struct CudaReduce {
   using T = typename Reducer::value_type;
-  using Threads = NodeThreads<T, Static>;
+  using Threads = NodeThreads<Nodes, T, Static>;
   static constexpr int log2_most_warps = Threads::log2_most_warps;
   /// Nodes of a block: their values have up to 16 KiB of shared memory, large ones 32 KiB.
   static constexpr int log2_most_nodes = [] {
@@ -42,9 +42,9 @@ struct CudaReduce {
   Reducer reducer;
   Finish finish;
   bool clustered;
-  int log2_warps;  // of a block
-  int log2_nodes;  // of a block, as many as warps or more
-  index_t base;    // the first node of the first block's group
+  bool shared_nodes;  // each by two warps
+  int log2_nodes;     // of a block, as many as there are warps or pairs of them, or more
+  index_t base;       // the first node of the first block's group
   CudaScratch scratch;
   CudaHostSlot host;
   CudaCheck check;
@@ -121,19 +121,28 @@ struct CudaReduce {
   // The nodes of the block from `first` on, to thread 0.
   __device__ void join_blocks_nodes(T& value, index_t first) const {
     const int lane = static_cast<int>(threadIdx.x % warp_lanes);
-    const int warp = static_cast<int>(threadIdx.x / warp_lanes), warps = 1 << log2_warps;
-    const int count = 1 << log2_nodes;
-    if (count == 1) {
-      if (nodes.holds(first, first + 1)) reduce_node(value, first);
-      return;
-    }
+    const int warp = static_cast<int>(threadIdx.x / warp_lanes);
+    const int warps = static_cast<int>(blockDim.x) / warp_lanes, count = 1 << log2_nodes;
+    const NodeByWarps<Nodes, Reducer, Threads> compute(nodes, reducer);
     T* const shared = shared_values();
-    for (int k = warp; k < count; k += warps) {
-      if (!nodes.holds(first + k, first + k + 1)) continue;
-      T node;
-      reduce_node(node, first + k);
-      if (lane == 0) shared[k] = node;
+    const auto keep = [&](int k) {
+      if (count > 1 && lane == 0) shared[k] = value;
+    };
+    const auto has_node = [&](int k) { return nodes.holds(first + k, first + k + 1); };
+    if (shared_nodes) {
+      if constexpr (Threads::can_share) {
+        NodeMeeting<T>& meeting = own_meeting<Threads, T>();
+        for (int k = warp / 2, turn = 0; k < count; k += warps / 2)
+          if (has_node(k) && compute.by_two(value, first + k, meeting, turn++)) keep(k);
+      }
+    } else {
+      for (int k = warp; k < count; k += warps)
+        if (has_node(k)) {
+          compute.by_one(value, first + k);
+          keep(k);
+        }
     }
+    if (count == 1) return;
     __syncthreads();
     if (count <= warp_lanes) {
       if (warp == 0) join_shared(value, shared, 1, first, count, 0);
@@ -156,10 +165,6 @@ struct CudaReduce {
     const int lane = static_cast<int>(threadIdx.x % warp_lanes);
     if (lane < count) value = shared[lane * stride];
     join_nodes(value, first, count, reducer, Holds{*this, log2});
-  }
-
-  __device__ void reduce_node(T& result, index_t node) const {
-    NodeByWarp<Nodes, Reducer>{nodes, reducer}(result, node);
   }
 
   // The partials of all blocks, each of 2^log2_unit nodes, to thread 0: rounds of 32. A round passes its

@@ -34,25 +34,28 @@ class CudaReduceLaunch {
   /// `count` numbers of nodes from nodes.first on.
   CudaReduceLaunch(const CudaKernel::OnDevice& on_device, const Nodes& nodes, index_t count)
       : first_(nodes.first), last_(nodes.last) {
-    // Few nodes: a warp each, in one block, or, as one multiprocessor is slow to read much, in a cluster.
-    // More: full blocks, some more than the device holds at a time. A block is slow to end, as its warps wait
-    // for each other: rather than a second round of blocks, warps should have two nodes.
-    constexpr int few = std::min(3, Work::log2_most_warps);
-    constexpr int few_nodes = std::min(few + 1, Work::log2_most_nodes);
+    // Few nodes: a group of warps each, in one block, or, as one multiprocessor is slow to read much, in a
+    // cluster. More: full blocks, some more than the device holds at a time. A block is slow to end, as its
+    // warps wait for each other: rather than a second round of blocks, groups should have two nodes.
+    const index_t resident_threads = index_t{on_device.resident_blocks} * on_device.block;
+    shared_nodes_ = Work::Threads::shares(nodes, count, resident_threads);
+    const int most_groups = Work::log2_most_warps - int{shared_nodes_};
+    const int few = std::min(3, most_groups);
+    const int few_nodes = std::min(few + 1, Work::log2_most_nodes);
     while (!in_one_group(log2_nodes_) && log2_nodes_ < few) ++log2_nodes_;
-    log2_warps_ = log2_nodes_;
+    log2_groups_ = log2_nodes_;
     if (!in_one_group(log2_nodes_)) {
       clustered_ =
           on_device.waits_itself && Work::log2_cluster > 0 && in_one_group(few_nodes + Work::log2_cluster);
       if (clustered_) {
         log2_nodes_ = 0;
         while (!in_one_group(log2_nodes_ + Work::log2_cluster)) ++log2_nodes_;
-        log2_warps_ = std::min(log2_nodes_, few);
+        log2_groups_ = std::min(log2_nodes_, few);
       } else {
-        log2_nodes_ = log2_warps_ = Work::log2_most_warps;
-        const index_t resident = (index_t{on_device.resident_blocks} * on_device.block) >> (5 + log2_warps_);
+        log2_nodes_ = log2_groups_ = most_groups;
+        const index_t resident = resident_threads >> (5 + Work::log2_most_warps);
         const auto too_many = [&] {
-          return 2 * (count >> log2_nodes_) > (log2_nodes_ == log2_warps_ ? 3 : 6) * resident;
+          return 2 * (count >> log2_nodes_) > (log2_nodes_ == log2_groups_ ? 3 : 6) * resident;
         };
         while (log2_nodes_ < Work::log2_most_nodes && too_many()) ++log2_nodes_;
       }
@@ -74,9 +77,10 @@ class CudaReduceLaunch {
            const Finish& finish) {
     CudaHostSlot host{};
     if constexpr (Finish::waits) host = launch.host_slot(sizeof(T));
-    auto parameters = parameters_of(launch, Work{nodes, reducer, finish, clustered_, log2_warps_, log2_nodes_,
-                                                 base_, scratch, host, launch.check()});
-    CudaGrid blocks = cuda_line(grid_, static_cast<index_t>(warp_lanes) << log2_warps_);
+    auto parameters = parameters_of(launch, Work{nodes, reducer, finish, clustered_, shared_nodes_,
+                                                 log2_nodes_, base_, scratch, host, launch.check()});
+    CudaGrid blocks =
+        cuda_line(grid_, static_cast<index_t>(warp_lanes) << (log2_groups_ + int{shared_nodes_}));
     if (clustered_) blocks.cluster = 1u << Work::log2_cluster;
     cuda_launch(launch, kernel(), blocks, parameters);
     if constexpr (Finish::waits) {
@@ -93,7 +97,8 @@ class CudaReduceLaunch {
   index_t first_;
   index_t last_;
   bool clustered_ = false;
-  int log2_warps_ = 0;
+  bool shared_nodes_ = false;
+  int log2_groups_ = 0;
   int log2_nodes_ = 0;  // of a block
   index_t base_;
   index_t grid_;
