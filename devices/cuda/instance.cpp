@@ -202,15 +202,13 @@ void CudaInstance::give_back(CudaStream& stream) noexcept {
 }
 
 bool CudaInstance::busy(CudaStream& stream) {
-  const std::uint64_t submitted = __atomic_load_n(&stream.submitted, __ATOMIC_RELAXED);
+  const std::uint64_t submitted = stream.submissions();
   const bool knows_all = !__atomic_load_n(&stream.has_outsiders, __ATOMIC_RELAXED);
   if (knows_all && __atomic_load_n(&stream.retired, __ATOMIC_RELAXED) >= submitted) return false;
   const cudaError_t state = cudaStreamQuery(stream.stream);
   if (state == cudaErrorNotReady) return true;
   // Work that failed is not done: whoever waits for its events is to get the error.
-  if (state == cudaSuccess)
-    for (std::uint64_t* const known : {&stream.retired, &stream.ended})
-      __atomic_store_n(known, submitted, __ATOMIC_RELEASE);
+  if (state == cudaSuccess) stream.note_ended(submitted);
   return false;
 }
 
@@ -229,14 +227,20 @@ void CudaInstance::remove_queue(CudaQueue& queue) {
 }
 
 void CudaInstance::synchronize() {
-  std::vector<cudaStream_t> streams;
+  std::vector<CudaStream*> streams;
   {
     const std::lock_guard lock(streams_mutex_);
     for (const auto& stream : streams_)
-      if (stream->lent || !stream->adopted) streams.push_back(stream->stream);
+      if ((stream->lent || !stream->adopted) && !stream->known_done(stream->submissions()))
+        streams.push_back(stream.get());
   }
+  if (streams.empty()) return;
   const CudaDeviceScope scope(index_);
-  for (cudaStream_t stream : streams) check_cuda(cudaStreamSynchronize(stream), "waiting for a GPU", index_);
+  for (CudaStream* const stream : streams) {
+    const std::uint64_t submitted = stream->submissions();
+    check_cuda(cudaStreamSynchronize(stream->stream), "waiting for a GPU", index_);
+    stream->note_ended(submitted);
+  }
 }
 
 void CudaInstance::wait_all() {

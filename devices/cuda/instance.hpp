@@ -79,6 +79,26 @@ struct CudaStream {
   std::uint64_t submitted = 0;  // operations; these are atomics in use
   std::uint64_t retired = 0;    // of them, those known to use no memory any more
   std::uint64_t ended = 0;      // of them, those that the driver says have ended
+
+  std::uint64_t submissions() const { return __atomic_load_n(&submitted, __ATOMIC_RELAXED); }
+  /// Whether the first `count` operations, and what others enqueued before them, are known to be done.
+  bool known_done(std::uint64_t count) const {
+    return !__atomic_load_n(&has_outsiders, __ATOMIC_RELAXED) &&
+           __atomic_load_n(&ended, __ATOMIC_ACQUIRE) >= count;
+  }
+  /// Notes that the first `count` operations use no memory any more: the last of them has handed over its
+  /// result. Threads that note at the same time may leave the lower number, which is true as well.
+  void note_retired(std::uint64_t count) { note(retired, count); }
+  /// Notes that they have ended, by the driver's word: others see what they wrote.
+  void note_ended(std::uint64_t count) {
+    note(ended, count);
+    note(retired, count);
+  }
+
+ private:
+  static void note(std::uint64_t& known, std::uint64_t count) {
+    if (__atomic_load_n(&known, __ATOMIC_RELAXED) < count) __atomic_store_n(&known, count, __ATOMIC_RELEASE);
+  }
 };
 
 class CudaInstance {

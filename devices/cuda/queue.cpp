@@ -101,7 +101,7 @@ cudaStream_t CudaQueue::helper_stream() {
 void CudaQueue::wait() {
   require_running("a wait for a queue");
   if (recording != nullptr) check_recordable("a wait for a queue", *this, true);
-  const std::uint64_t submitted = __atomic_load_n(&stream_.submitted, __ATOMIC_RELAXED);
+  const std::uint64_t submitted = submissions();
   check_cuda(cudaStreamSynchronize(stream_.stream), "waiting for a queue", device());
   ended(submitted);
   throw_bad_access_found(true);
@@ -216,7 +216,7 @@ std::uint64_t CudaQueue::note_kernel(const char* label, const char* kernel_type,
 }
 
 void CudaQueue::kernels_in_flight(std::vector<std::string>& names) {
-  const std::uint64_t submitted = __atomic_load_n(&stream_.submitted, __ATOMIC_RELAXED);
+  const std::uint64_t submitted = submissions();
   const std::uint64_t open = submitted - __atomic_load_n(&stream_.retired, __ATOMIC_RELAXED);
   for (std::uint64_t back = std::min({open, kernels_, std::uint64_t{flights}}); back > 0; --back) {
     const Flight& flight = flight_[(kernels_ - back + 1) % flights];

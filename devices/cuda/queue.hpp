@@ -85,24 +85,15 @@ class CudaQueue final : public QueueState {
 
   /// Counts an operation that was enqueued.
   void submitted() { __atomic_add_fetch(&stream_.submitted, 1, __ATOMIC_RELAXED); }
-  std::uint64_t submissions() const { return __atomic_load_n(&stream_.submitted, __ATOMIC_RELAXED); }
-  /// Whether the first `count` operations, and what others enqueued before them, are known to be done.
-  bool known_done(std::uint64_t count) const {
-    return !__atomic_load_n(&stream_.has_outsiders, __ATOMIC_RELAXED) &&
-           __atomic_load_n(&stream_.ended, __ATOMIC_ACQUIRE) >= count;
-  }
+  std::uint64_t submissions() const { return stream_.submissions(); }
+  /// As those of CudaStream.
+  bool known_done(std::uint64_t count) const { return stream_.known_done(count); }
   /// Whether all that was enqueued is known to be done, without asking.
   bool known_idle() const {
     return recording == nullptr && __atomic_load_n(&stream_.retired, __ATOMIC_RELAXED) == submissions();
   }
-  /// Notes that the first `count` operations use no memory any more: the last of them has handed over its
-  /// result. Threads that note at the same time may leave the lower number, which is true as well.
-  void retired(std::uint64_t count) { note(stream_.retired, count); }
-  /// Notes that they have ended, by the driver's word: others see what they wrote.
-  void ended(std::uint64_t count) {
-    note(stream_.ended, count);
-    retired(count);
-  }
+  void retired(std::uint64_t count) { stream_.note_retired(count); }
+  void ended(std::uint64_t count) { stream_.note_ended(count); }
   /// Notes a kernel's name; returns its number.
   std::uint64_t note_kernel(const char* label, const char* kernel_type, const char* tag_type);
   /// The names of kernels that are enqueued and not known to be done, appended to `names`.
@@ -127,10 +118,6 @@ class CudaQueue final : public QueueState {
   cudaStream_t branch = nullptr;       // of that recording: takes the work meanwhile
 
  private:
-  static void note(std::uint64_t& known, std::uint64_t count) {
-    if (__atomic_load_n(&known, __ATOMIC_RELAXED) < count) __atomic_store_n(&known, count, __ATOMIC_RELEASE);
-  }
-
   struct Flight {
     std::uint64_t number = 0;
     const char* kernel_type = nullptr;
