@@ -20,7 +20,7 @@ namespace {
       "%s\n\nusage: %s [options]\n"
       "  --device NAME|all    the device to measure (default all)\n"
       "  --n N                work items (default: the program's sizes)\n"
-      "  --type float|double  element type (default all that the program has; scan has int64 and double)\n"
+      "  --type float|double  element type (default all that the program has; scan has int64, too)\n"
       "  --reps R             samples of each case\n"
       "  --json FILE          also write the results to FILE\n"
       "  --strata-help        the settings of Strata\n",
