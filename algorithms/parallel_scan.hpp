@@ -1,9 +1,9 @@
 // parallel_scan: prefix sums of a kernel's contributions.
 //
-// The kernel is called as kernel(i, value, final): it adds its contribution to `value`, and where `final` is true
-// it may use the prefix: before adding (exclusive) or after (inclusive). It is called once an index with `final`,
-// and at most once without. Values join by a named reducer or by the
-// functor's `value_type`, `init` and `join`.
+// The kernel is called as kernel(i, value, final): it adds its contribution to `value`, and where `final` is
+// true it may use the prefix: before adding (exclusive) or after (inclusive). It is called once an index with
+// `final`, and at most once without. Values join by a named reducer or by the functor's `value_type`, `init`
+// and `join`.
 //
 //   parallel_scan(n, kernel, Sum(total));             // total into a host variable or a Value
 //   parallel_scan(n, kernel, Sum(total), start);      // beginning at `start`
@@ -13,9 +13,9 @@
 //   inclusive_scan(x, y);  exclusive_scan(x, y, start);      // of the elements of a view of rank 1
 //   inclusive_scan(on(queue).named("sums"), x, y);           // on a queue, and with a label
 //
-// The order of joins depends on the range alone (core/scan_order.hpp): floating-point results have the same bits
-// on hosts and GPUs, with any number of threads, and in slices, unless a compiler contracts multiply-adds of the
-// kernel. Waiting, ranges, options and errors are those of parallel_reduce.
+// The order of joins depends on the range alone (core/scan_order.hpp): floating-point results have the same
+// bits on hosts and GPUs, with any number of threads, and in slices, unless a compiler contracts
+// multiply-adds of the kernel. Waiting, ranges, options and errors are those of parallel_reduce.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,6 +1,6 @@
-// Do prefix sums keep up with the best? inclusive_scan, and parallel_scan with a kernel, of doubles, floats and
-// 64-bit integers against plain loops and oneTBB on hosts, CUB on GPUs.
-// SPDX-License-Identifier: Apache-2.0
+// Do prefix sums keep up with the best? inclusive_scan, and parallel_scan with a kernel, of doubles, floats
+// and 64-bit integers against plain loops and oneTBB on hosts, CUB on GPUs. SPDX-License-Identifier:
+// Apache-2.0
 #include "baselines/scan.hpp"
 
 #include <cmath>
@@ -41,24 +41,25 @@ void measure(const Options& options, Report& report, const char* type) {
   Contest<D> contest(options, report, type, bytes);
   const ScanArrays<T> arrays{x.data(), y.data(), n};
   const auto measure_scan = [&](const char* name, const auto& scan) {
-    contest.measure({.name = name,
-                     .n = n,
-                     .bytes = bytes,
-                     .run =
-                         [&] {
-                           scan();
-                           strata::wait(D{});
-                         },
-                     .baseline = scan_baseline(contest.place(), arrays),
-                     .baseline_name = is_machine<D> ? "by hand" : "CUB",
-                     .others = {scan_by_library(contest.place(), arrays), kokkos_scan(kokkos_place<D>(), arrays)},
-                     .correct =
-                         [&] {
-                           return rows_hold(y, 4096, [](const auto& host, index_t at, index_t i) {
-                             return host(at) == static_cast<T>(prefix(i));
-                           });
-                         },
-                     .clear = [&] { strata::deep_copy(y, T(-1)); }});
+    contest.measure(
+        {.name = name,
+         .n = n,
+         .bytes = bytes,
+         .run =
+             [&] {
+               scan();
+               strata::wait(D{});
+             },
+         .baseline = scan_baseline(contest.place(), arrays),
+         .baseline_name = is_machine<D> ? "by hand" : "CUB",
+         .others = {scan_by_library(contest.place(), arrays), kokkos_scan(kokkos_place<D>(), arrays)},
+         .correct =
+             [&] {
+               return rows_hold(y, 4096, [](const auto& host, index_t at, index_t i) {
+                 return host(at) == static_cast<T>(prefix(i));
+               });
+             },
+         .clear = [&] { strata::deep_copy(y, T(-1)); }});
   };
   measure_scan("inclusive_scan", [&] { strata::inclusive_scan(x, y); });
   measure_scan("parallel_scan",
@@ -68,7 +69,8 @@ void measure(const Options& options, Report& report, const char* type) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Options options = parse_options(argc, argv, "Prefix sums of double, float and int64 (--type double|float|int64).");
+  const Options options =
+      parse_options(argc, argv, "Prefix sums of double, float and int64 (--type double|float|int64).");
   Report report("scan", "the fastest loop by hand; on Cuda CUB");
   for_each_real_device(options, [&](auto device) {
     using D = decltype(device);

@@ -130,8 +130,8 @@ void scan_tiles(const Runner& runner, index_t first, index_t last, const ScanTil
     scan_alone(first, last, tiles, carry);
     return;
   }
-  // Of each tile its sum, later the sum before it, and those of its runs: a sixteenth of the items, so that no
-  // item is visited a third time.
+  // Of each tile its sum, later the sum before it, and those of its runs: a sixteenth of the items, so that
+  // no item is visited a third time.
   const ValueOps& ops = tiles.ops;
   const std::size_t tile_bytes = (tiles.runs + 1) * ops.bytes;
   Storage values(static_cast<std::size_t>(last - first) * tile_bytes, tiles.alignment);

@@ -1,7 +1,6 @@
 // The drivers of reductions and scans on host threads, without a template: they know the order of joins, not
-// the kernel. A device gives its way to run pieces; the kernel comes as functions of one node (block, row of a
-// box, or tile of a scan).
-// SPDX-License-Identifier: Apache-2.0
+// the kernel. A device gives its way to run pieces; the kernel comes as functions of one node (block, row of
+// a box, or tile of a scan). SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/reduction_tree.hpp>
@@ -28,8 +27,8 @@ struct ReduceNodes {
 /// Writes the joined value of nodes [first, last) to `result`; the identity if there are none.
 void reduce_nodes(const Runner& runner, index_t first, index_t last, const ReduceNodes& nodes, void* result);
 
-/// A scan by tiles (core/scan_order.hpp). Where joins are exact, a tile's items are added to `value` one after
-/// the other, and `runs` is not used.
+/// A scan by tiles (core/scan_order.hpp). Where joins are exact, a tile's items are added to `value` one
+/// after the other, and `runs` is not used.
 struct ScanTiles {
   ValueOps ops;
   std::size_t alignment;

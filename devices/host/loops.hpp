@@ -149,8 +149,8 @@ void run_items(const Body& body, index_t begin, index_t end) {
   }
 }
 
-/// Calls body(i, value...) for the items one after the other. Lane indices go block by block: from one that is
-/// computed for each item compilers do not see that neighbours are neighbours in memory.
+/// Calls body(i, value...) for the items one after the other. Lane indices go block by block: from one that
+/// is computed for each item compilers do not see that neighbours are neighbours in memory.
 template <class Body, class... Value>
 STRATA_FLATTEN void run_in_order(const Body& body, index_t begin, index_t end, Value&&... value) {
   if constexpr (Body::takes_lanes) {

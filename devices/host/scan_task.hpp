@@ -1,6 +1,5 @@
-// The host task of scans: see host/tasks.hpp. Values join in the order of core/scan_order.hpp; the driver that
-// goes over the tiles is in host/drivers.hpp.
-// SPDX-License-Identifier: Apache-2.0
+// The host task of scans: see host/tasks.hpp. Values join in the order of core/scan_order.hpp; the driver
+// that goes over the tiles is in host/drivers.hpp. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/scan_order.hpp>
@@ -26,9 +25,10 @@ class ScanTask : public ValueTask<Body, Reducer, Finish, ChunkRange> {
     this->make_value(info, carry, [&](const Context& context) {
       const index_t begin = context.range.begin, end = context.range.end;
       const BlockRange tiles = tiles_of_scan(begin, end);
-      scan_tiles(runner, tiles.first, tiles.last,
-                 {value_ops<Context, Value>(context), alignof(Value), most_runs(begin, end), exact, total, final},
-                 &carry);
+      scan_tiles(
+          runner, tiles.first, tiles.last,
+          {value_ops<Context, Value>(context), alignof(Value), most_runs(begin, end), exact, total, final},
+          &carry);
     });
   }
 
@@ -37,7 +37,8 @@ class ScanTask : public ValueTask<Body, Reducer, Finish, ChunkRange> {
   static constexpr std::size_t most_runs(index_t begin, index_t end) {
     if (exact || begin >= end) return 0;
     const auto items = static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin);
-    return static_cast<std::size_t>(scan_runs_of(items < scan_tile ? static_cast<index_t>(items) : scan_tile));
+    return static_cast<std::size_t>(
+        scan_runs_of(items < scan_tile ? static_cast<index_t>(items) : scan_tile));
   }
   // The items at `from` that are before `end`, at most `most` of them; returns where they end.
   static constexpr index_t end_of(index_t from, index_t most, index_t end) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <random>
 #include <string>
 #include <vector>
@@ -155,6 +156,48 @@ TYPED_TEST(ParallelScanBits, BitsAreTheSameEachTime) {
   }
 }
 
+// ---- many tiles at a time: GPUs look back as far as ever
+
+// 1 in each 16th element: prefixes are exact in float, too.
+struct EverySixteenth {
+  STRATA_FUNCTION void operator()(index_t i, auto x) const {
+    x(i) = static_cast<decltype(x(i) + 0)>(i % 16 == 0 ? 1 : 0);
+  }
+};
+struct CountWrong {
+  STRATA_FUNCTION void operator()(index_t i, auto y, auto z, index_t& wrong) const {
+    using T = decltype(y(i) + 0);
+    wrong += y(i) != static_cast<T>(i / 16 + 1);
+    wrong += z(i) != static_cast<T>((i + 15) / 16);
+  }
+};
+
+template <class T, class D>
+void expect_right_prefixes() {
+  constexpr index_t n = runs_on_host_threads<D> ? 100000 : 50000000;
+  const auto x = create<Vector<T, D>>("x", n), y = create<Vector<T, D>>("y", n);
+  const auto z = create<Vector<T, D>>("z", n);
+  parallel_for(n, with(EverySixteenth{}, x));
+  for (int round = 0; round < 3; ++round) {
+    deep_copy(y, T(-1));
+    deep_copy(z, T(-1));
+    index_t wrong = -1;
+
+    inclusive_scan(x, y);
+    parallel_scan(n, with(PrefixesBefore{0}, x, z), sum_of<T>);
+
+    parallel_reduce(n, with(CountWrong{}, y, z), Sum(wrong));
+    EXPECT_EQ(wrong, 0) << round;
+  }
+}
+
+TYPED_TEST(ParallelScanBits, PrefixesOverVeryManyTilesAreRight) {
+  expect_right_prefixes<float, TypeParam>();
+  expect_right_prefixes<double, TypeParam>();
+  expect_right_prefixes<std::int32_t, TypeParam>();
+  expect_right_prefixes<std::int64_t, TypeParam>();
+}
+
 TYPED_TEST(ParallelScanBits, ScansOfElementsHaveTheBitsOfTheOrderAlsoInPlace) {
   using D = TypeParam;
   for (const index_t n : {1, 17, 513, 8193, 30011}) {
@@ -245,6 +288,50 @@ TYPED_TEST(ParallelScanBits, ValuesOfManyNumbersHaveTheBitsOfTheOrder) {
   for (const index_t n : {1, 600, 17000}) expect_bits_of_several<D, float, 270>(n);
 }
 
+// ---- finalize functors
+
+template <class D, class T>
+struct SumAndFinalize {
+  using value_type = T;
+  template <class X>
+  STRATA_FUNCTION void operator()(auto i, const X& x, auto y, T& sum, bool final) const {
+    sum += x(i);
+    if (final) y(i) = sum;
+  }
+  STRATA_FUNCTION static void init(T& sum) { sum = 0; }
+  STRATA_FUNCTION static void join(T& sum, const T& other) { sum += other; }
+};
+// Reads what the scan has written.
+template <class D, class T>
+struct CountOnes {
+  Vector<T, D> y;
+  Value<index_t, D> wrong;
+  STRATA_FUNCTION void operator()(const T& total) const {
+    index_t found = total != static_cast<T>(y.extent(0));
+    for (index_t i = 0; i < y.extent(0); i += 97) found += y(i) != static_cast<T>(i + 1);
+    *wrong = found;
+  }
+};
+
+template <class D, class T>
+void expect_finalize_after_all() {
+  constexpr index_t n = 200000;
+  const auto x = create<Vector<T, D>>("x", n), y = create<Vector<T, D>>("y", n);
+  const auto wrong = create<Value<index_t, D>>("wrong");
+  deep_copy(x, T(1));
+  for (int round = 0; round < 5; ++round) {
+    deep_copy(y, T(0));
+    deep_copy(wrong, index_t{-1});
+    parallel_scan(n, with(SumAndFinalize<D, T>{}, x, y), finalize(CountOnes<D, T>{y, wrong}));
+    EXPECT_EQ(value_of(wrong), 0);
+  }
+}
+
+TYPED_TEST(ParallelScanBits, FinalizeFunctorsReadAllPrefixes) {
+  expect_finalize_after_all<TypeParam, double>();
+  expect_finalize_after_all<TypeParam, int>();
+}
+
 // ---- queues and graphs
 
 TYPED_TEST(ParallelScanBits, ScansOnSeveralQueuesAtATimeDoNotMeet) {
@@ -282,8 +369,8 @@ TYPED_TEST(ParallelScanBits, RecordedScansStartAnewAtEachLaunch) {
   });
 
   const auto once = prefixes_in_order<double>(0, n, 0, element<double>);
-  const auto twice = prefixes_in_order<double>(
-      0, n, 0, [&](index_t i) { return once[static_cast<std::size_t>(i)]; });
+  const auto twice =
+      prefixes_in_order<double>(0, n, 0, [&](index_t i) { return once[static_cast<std::size_t>(i)]; });
   for (int launch = 0; launch < 3; ++launch) {
     deep_copy(y, -1.0);
     wait(D{});

@@ -37,13 +37,13 @@ struct ScanExchange {
 template <class T>
 struct CudaScanTiles {
   index_t begin, end;
-  index_t first;        // tile
-  index_t tiles;        // one a block; at least 1
+  index_t first;  // tile
+  index_t tiles;  // one a block; at least 1
   T start;
-  void* states;         // none where there is one tile
-  T* warp_sums;         // scan_blocks + 1 a tile, where they are too large for shared memory
-  unsigned* ended;      // 0 before
-  unsigned* taken;      // 0 before and after
+  void* states;     // none where there is one tile
+  T* warp_sums;     // scan_blocks + 1 a tile, where they are too large for shared memory
+  unsigned* ended;  // 0 before
+  unsigned* taken;  // 0 before and after
 };
 
 template <class Body, class Reducer, class Finish>
@@ -56,6 +56,9 @@ struct CudaScan {
   static constexpr unsigned shared_bytes =
       exchanges ? static_cast<unsigned>(warps * ScanExchange<T>::size * sizeof(T)) : 0;
   static constexpr bool sums_in_shared = sizeof(T) <= 1024;
+  // Blocks of a multiprocessor that registers shall allow for. A kernel that reads its items again finds more
+  // of them in the cache where there are fewer blocks, whose shared memory is taken from it.
+  static constexpr int resident_blocks = !exchanges ? 1 : Body::scan_stores == ScanStores::Nothing ? 2 : 3;
   static_assert(scan_runs == warp_lanes);
   static_assert(sizeof(T) <= 16000,
                 "strata: parallel_scan: the value_type must not exceed 16000 bytes on Cuda");
@@ -71,9 +74,8 @@ struct CudaScan {
     const int lane = static_cast<int>(threadIdx.x % warp_lanes);
     const int warp = static_cast<int>(threadIdx.x / warp_lanes);
     const index_t tile = take_tile();
-    const BlockItems items = all.begin < all.end
-                                 ? items_of_scan_tile(all.first + tile, all.begin, all.end)
-                                 : BlockItems{0, 0};
+    const BlockItems items =
+        all.begin < all.end ? items_of_scan_tile(all.first + tile, all.begin, all.end) : BlockItems{0, 0};
     const int count = static_cast<int>(items.end - items.begin);
     const int before_warp = warp * scan_block;
     const Mine mine{items.begin + before_warp, clamped(count - before_warp, scan_block)};
@@ -103,13 +105,18 @@ struct CudaScan {
     index_t from;
     int count;
   };
-  // Loads in flight of a thread.
-  static constexpr int batch = 8;
+  // Loads in flight of a thread, for which it has registers.
+  static constexpr int batch = resident_blocks < 3 || sizeof(T) <= 4 ? 16 : 8;
   static_assert(scan_run % batch == 0);
 
   static __device__ int clamped(int value, int most) { return value < 0 ? 0 : value < most ? value : most; }
   static __device__ int run_length(const Mine& mine) {
     return clamped(mine.count - static_cast<int>(threadIdx.x % warp_lanes) * scan_run, scan_run);
+  }
+  // Not written as run_length(mine) == scan_run: ptxas 13.0 takes that, fused with the clamping of a negative
+  // length, for true where the length is between 1 and 15.
+  static __device__ bool has_whole_run(const Mine& mine) {
+    return (static_cast<int>(threadIdx.x % warp_lanes) + 1) * scan_run <= mine.count;
   }
   // The first item of the thread's run.
   static __device__ index_t run_begin(const Mine& mine) {
@@ -141,7 +148,7 @@ struct CudaScan {
     if constexpr (exchanges) {
       put_contributions(mine);
       const T* const own = run_in_exchange();
-      if (length == scan_run) {
+      if (has_whole_run(mine)) {
         sum = own[0];
 #pragma unroll
         for (int k = 1; k < scan_run; ++k) reducer.join(sum, own[k]);
@@ -235,7 +242,7 @@ struct CudaScan {
     const int length = run_length(mine);
     if constexpr (exchanges) {
       T* const own = run_in_exchange();
-      if (length == scan_run) {
+      if (has_whole_run(mine)) {
 #pragma unroll
         for (int k = 0; k < scan_run; ++k) put_prefix(own[k], prefix);
       } else {
@@ -276,12 +283,10 @@ struct CudaScan {
     else body(i, value, true);
   }
 
-  // The block of the last tile knows the total. The last block to finish passes it to the host, which takes
-  // the queue for idle then.
+  // The block of the last tile knows the total; of some finishes the last block to end takes care.
   __device__ void end(index_t tile, const T& of_tiles_before, const T& whole, int count) const {
-    const bool last_tile = tile == all.tiles - 1;
-    if (host.words == nullptr) {
-      if (!last_tile || threadIdx.x != 0) return;
+    if constexpr (!finishes_after_all<Finish>) {
+      if (tile != all.tiles - 1 || threadIdx.x != 0) return;
       T total = of_tiles_before;
       if (count > 0) reducer.join(total, whole);
       finish.on_device(total);
@@ -300,8 +305,10 @@ struct CudaScan {
       if (count > 0) reducer.join(total, whole);
     }
     finish.on_device(total);
-    __threadfence_system();  // the host may read what the scan wrote
-    hand_over(host, total);
+    if constexpr (Finish::waits) {
+      __threadfence_system();  // the host may read what the scan wrote
+      hand_over(host, total);
+    }
   }
 };
 

@@ -1,5 +1,4 @@
-// Launches of scans, each in one pass: of integers with any order of joins, of other values in that of
-// core/scan_order.hpp. Compiled by nvcc only.
+// Launches of scans, each one pass over the items. Compiled by nvcc only.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,7 +9,7 @@
 namespace strata::inline STRATA_ABI::detail {
 
 template <class Scan, class Parameters>
-__global__ void __launch_bounds__(Scan::threads, Scan::exchanges ? 3 : 1)
+__global__ void __launch_bounds__(Scan::threads, Scan::resident_blocks)
     cuda_ordered_scan(const __grid_constant__ Parameters parameters) {
   if (enter_block(parameters.check)) work_of(parameters).run();
 }
@@ -29,13 +28,13 @@ void launch_lookback_scan(CudaLaunch& launch, const ChunkRange& range, const Bod
   const index_t tiles = count > 0 ? (count - 1) / Work::tile_items + 1 : 1;
   CudaScratch states{};
   if (tiles > 1) {
-    const std::size_t bytes = static_cast<std::size_t>(tiles) * sizeof(LookbackTile);
+    const std::size_t bytes = static_cast<std::size_t>(tiles) * sizeof(typename Work::Tile);
     states = launch.scratch(bytes);
     launch.clear(states.partials, bytes);
   }
   const auto parameters = parameters_of(
       launch, Work{body, reducer, finish, range.begin, count, start,
-                   static_cast<LookbackTile*>(states.partials), states.counter, host, launch.check()});
+                   static_cast<typename Work::Tile*>(states.partials), states.counter, host, launch.check()});
   launch.run(cuda_kernel<&cuda_lookback_scan<Work, ParametersOf<Work>>>(), cuda_line(tiles, Work::threads),
              &parameters);
 }
@@ -67,8 +66,7 @@ void launch_ordered_scan(CudaQueue& queue, CudaLaunch& launch, const ChunkRange&
   CudaGrid grid = cuda_line(all.tiles, Work::threads);
   grid.shared_bytes = Work::shared_bytes;
   cuda_allow_shared(queue, kernel, Work::shared_bytes);
-  const auto parameters =
-      parameters_of(launch, Work{body, reducer, finish, all, host, launch.check()});
+  const auto parameters = parameters_of(launch, Work{body, reducer, finish, all, host, launch.check()});
   launch.run(kernel, grid, &parameters);
 }
 
@@ -81,7 +79,7 @@ void cuda_scan(const LaunchInfo& info, const ChunkRange& range, const Body& body
   CudaLaunch launch(queue, EventKind::BeginScan, info, count);
   CudaHostSlot host{};
   if constexpr (Finish::waits) host = launch.host_slot(sizeof(T));
-  if constexpr (joins_exactly<T> && sizeof(T) <= 8)
+  if constexpr (joins_exactly<T> && sizeof(T) <= 8 && Body::scan_stores == ScanStores::Nothing)
     launch_lookback_scan(launch, range, body, reducer, finish, start, host);
   else launch_ordered_scan(queue, launch, range, body, reducer, finish, start, host);
   if constexpr (Finish::waits) {

@@ -1,42 +1,85 @@
 // How the thread blocks of a scan pass on the sums of their tiles, in one launch.
 //
-// A block publishes the sum of its tile as soon as it knows it, and the sum of all to its end once it knows the
-// one before it. For that it looks back: over the tiles before its own, nearest first, until it meets one whose
-// sum of all is known; from there it joins the tiles' sums in their order, as core/scan_order.hpp has it. How
-// far back that is depends on chance; the bits do not. (Decoupled look-back, by D. Merrill and M. Garland,
-// Single-pass parallel prefix scan with decoupled look-back, 2016, joins in an order that depends on chance.)
+// A block publishes the sum of its tile as soon as it knows it, and the sum of all to its end once it knows
+// the one before it. For that it looks back: over the tiles before its own, nearest first, until it meets one
+// whose sum of all is known; from there it joins the tiles' sums in their order, as core/scan_order.hpp has
+// it. How far back that is depends on chance; the bits do not. (Decoupled look-back, by D. Merrill and M.
+// Garland, Single-pass parallel prefix scan with decoupled look-back, 2016, joins in an order that depends on
+// chance.)
 //
-// Tiles are given out in the order in which blocks begin to work, so those before a block's own are at work or
-// done, and none waits for a block that has not begun.
-// SPDX-License-Identifier: Apache-2.0
+// Tiles are given out in the order in which blocks begin to work, so those before a block's own are at work
+// or done, and none waits for a block that has not begun. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/devices/cuda/launch/warp.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
+/// Whether the finish is for when all blocks have ended: the host, or a functor, may read what the scan
+/// wrote.
+template <class Finish>
+inline constexpr bool finishes_after_all = Finish::waits || requires(const Finish& finish) {
+  finish.finalize;
+};
+
 /// What of a tile is known.
 enum class TileState : unsigned { Nothing, Sum, SumOfAll };
 
-/// Values of at most 8 bytes: written and read in one access with their state.
+/// A value of at most 8 bytes and its state, written and read in one access. All zero at first.
+///
+/// Every word that is read must matter: ptxas 13.0 splits a 128-bit load whose words are not all used into
+/// several, and the state of one time then meets the value of another. So the words of the value are in the
+/// state's upper half, too, joined by exclusive or, and smaller values share a word of 64 bits with it.
+template <class T, bool Narrow = sizeof(T) <= 4>
 struct alignas(16) SmallTile {
   unsigned long long state;
   unsigned long long bits;
 
-  __device__ void publish(TileState new_state, unsigned long long new_bits) {
+  __device__ void publish(TileState new_state, const T& value) {
+    unsigned long long new_bits = 0;
+    memcpy(&new_bits, &value, sizeof(T));
     asm volatile(
         "{\n\t.reg .b128 t;\n\tmov.b128 t, {%1, %2};\n\tst.relaxed.gpu.global.b128 [%0], t;\n\t}" ::"l"(
             __cvta_generic_to_global(this)),
-        "l"(static_cast<unsigned long long>(new_state)), "l"(new_bits)
+        "l"(both_halves(new_bits) << 32 | static_cast<unsigned long long>(new_state)), "l"(new_bits)
         : "memory");
   }
-  __device__ SmallTile read() const {
-    SmallTile t;
+  __device__ TileState read(T& value) const {
+    unsigned long long old_state, old_bits;
     asm volatile("{\n\t.reg .b128 t;\n\tld.relaxed.gpu.global.b128 t, [%2];\n\tmov.b128 {%0, %1}, t;\n\t}"
-                 : "=l"(t.state), "=l"(t.bits)
+                 : "=l"(old_state), "=l"(old_bits)
                  : "l"(__cvta_generic_to_global(this))
                  : "memory");
-    return t;
+    memcpy(&value, &old_bits, sizeof(T));
+    return old_state >> 32 == both_halves(old_bits) ? static_cast<TileState>(old_state & 0xffffffffu)
+                                                    : TileState::Nothing;
+  }
+
+ private:
+  static __device__ unsigned long long both_halves(unsigned long long bits) {
+    return (bits >> 32) ^ (bits & 0xffffffffu);
+  }
+};
+template <class T>
+struct alignas(8) SmallTile<T, true> {
+  unsigned long long word;  // the state in the upper half
+
+  __device__ void publish(TileState new_state, const T& value) {
+    unsigned bits = 0;
+    memcpy(&bits, &value, sizeof(T));
+    const unsigned long long new_word = static_cast<unsigned long long>(new_state) << 32 | bits;
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(this)), "l"(new_word)
+                 : "memory");
+  }
+  __device__ TileState read(T& value) const {
+    unsigned long long old_word;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];"
+                 : "=l"(old_word)
+                 : "l"(__cvta_generic_to_global(this))
+                 : "memory");
+    const auto bits = static_cast<unsigned>(old_word);
+    memcpy(&value, &bits, sizeof(T));
+    return static_cast<TileState>(old_word >> 32);
   }
 };
 
@@ -72,18 +115,16 @@ class CudaScanStates {
   /// For so many tiles in memory of so many bytes, of which the first cleared_bytes(tiles) are zero.
   STRATA_FUNCTION static constexpr std::size_t bytes(index_t tiles) { return cleared_bytes(tiles); }
   STRATA_FUNCTION static constexpr std::size_t cleared_bytes(index_t tiles) {
-    return static_cast<std::size_t>(tiles) * sizeof(SmallTile);
+    return static_cast<std::size_t>(tiles) * sizeof(SmallTile<T>);
   }
-  STRATA_FUNCTION CudaScanStates(void* memory, index_t) : tiles_(static_cast<SmallTile*>(memory)) {}
+  STRATA_FUNCTION CudaScanStates(void* memory, index_t) : tiles_(static_cast<SmallTile<T>*>(memory)) {}
 
   /// By one thread.
   __device__ void publish(index_t tile, TileState state, const T& value) const {
-    unsigned long long bits = 0;
-    memcpy(&bits, &value, sizeof(T));
-    tiles_[tile].publish(state, bits);
+    tiles_[tile].publish(state, value);
   }
-  /// Of a tile that has published it, and no more will.
-  __device__ void sum_of_all(index_t tile, T& sum) const { get(tiles_[tile].read(), sum); }
+  /// Of a tile that has published it.
+  __device__ void sum_of_all(index_t tile, T& sum) const { tiles_[tile].read(sum); }
 
   /// By a whole warp: the sum before `tile`, `start` that before the first.
   template <class Reducer>
@@ -94,9 +135,7 @@ class CudaScanStates {
         known[w] = start;
         return TileState::SumOfAll;
       }
-      const SmallTile t = tiles_[other].read();
-      get(t, known[w]);
-      return static_cast<TileState>(t.state);
+      return tiles_[other].read(known[w]);
     });
     bool begun = false;
 #pragma unroll
@@ -118,9 +157,7 @@ class CudaScanStates {
   }
 
  private:
-  static __device__ void get(const SmallTile& tile, T& value) { memcpy(&value, &tile.bits, sizeof(T)); }
-
-  SmallTile* tiles_;
+  SmallTile<T>* tiles_;
 };
 
 /// Larger values: beside their states, which are stored after them and read before.
@@ -149,9 +186,8 @@ class CudaScanStates<T, false> {
 
   template <class Reducer>
   __device__ void look_back(index_t tile, const T& start, const Reducer& reducer, T& sum) const {
-    const int distance = distance_back(tile, [&](int, index_t other) {
-      return other < 0 ? TileState::SumOfAll : read(other);
-    });
+    const int distance = distance_back(
+        tile, [&](int, index_t other) { return other < 0 ? TileState::SumOfAll : read(other); });
     // What one lane has acquired all may read.
     __syncwarp();
     index_t other = tile - 1 - distance;
@@ -161,7 +197,9 @@ class CudaScanStates<T, false> {
   }
 
  private:
-  STRATA_FUNCTION static constexpr std::size_t values_at(index_t tiles) { return (cleared_bytes(tiles) + 255) / 256 * 256; }
+  STRATA_FUNCTION static constexpr std::size_t values_at(index_t tiles) {
+    return (cleared_bytes(tiles) + 255) / 256 * 256;
+  }
   __device__ TileState read(index_t tile) const {
     unsigned state;
     asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
