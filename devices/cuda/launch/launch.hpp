@@ -82,8 +82,8 @@ int cuda_multiprocessors(const CudaQueue& queue);
 /// change.
 unsigned cuda_shared_for_occupancy(CudaQueue& queue, CudaKernel& kernel, const CudaGrid& grid, int percent);
 /// Lets the kernel be launched with so many bytes of dynamic shared memory for each block, which without this
-/// may have no more than 48 KiB with its static ones. Asks the driver the first time, if at all. The kernel is
-/// always launched with as many.
+/// may have no more than 48 KiB with its static ones. Asks the driver the first time, if at all. The kernel
+/// is always launched with as many.
 void cuda_allow_shared(CudaQueue& queue, CudaKernel& kernel, unsigned bytes);
 
 /// One launch: holds the queue's lock, so that scratch memory and kernel stay together. Reports to the
