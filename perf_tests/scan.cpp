@@ -1,6 +1,6 @@
 // Do prefix sums keep up with the best? inclusive_scan, and parallel_scan with a kernel, of doubles, floats
-// and 64-bit integers against plain loops and oneTBB on hosts, CUB on GPUs. SPDX-License-Identifier:
-// Apache-2.0
+// and 64-bit integers against plain loops and oneTBB on hosts, CUB on GPUs.
+// SPDX-License-Identifier: Apache-2.0
 #include "baselines/scan.hpp"
 
 #include <cmath>

@@ -1,6 +1,7 @@
 // The drivers of reductions and scans on host threads, without a template: they know the order of joins, not
 // the kernel. A device gives its way to run pieces; the kernel comes as functions of one node (block, row of
-// a box, or tile of a scan). SPDX-License-Identifier: Apache-2.0
+// a box, or tile of a scan).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/reduction_tree.hpp>

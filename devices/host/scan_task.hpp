@@ -1,5 +1,6 @@
 // The host task of scans: see host/tasks.hpp. Values join in the order of core/scan_order.hpp; the driver
-// that goes over the tiles is in host/drivers.hpp. SPDX-License-Identifier: Apache-2.0
+// that goes over the tiles is in host/drivers.hpp.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/scan_order.hpp>

@@ -3,7 +3,8 @@
 // that contributions stay in registers, and the items that the kernel reads again in the cache beside them. A
 // block processes a tile of items; it publishes the tile's total, then looks back over the published values
 // of the tiles before it until it meets one that knows the sum of all before it (scan_states.hpp). Blocks
-// begin in order, so those looked at are running or done. SPDX-License-Identifier: Apache-2.0
+// begin in order, so those looked at are running or done.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/devices/cuda/launch/block_check.hpp>

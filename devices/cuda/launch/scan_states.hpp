@@ -8,7 +8,8 @@
 // chance.)
 //
 // Tiles are given out in the order in which blocks begin to work, so those before a block's own are at work
-// or done, and none waits for a block that has not begun. SPDX-License-Identifier: Apache-2.0
+// or done, and none waits for a block that has not begun.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/devices/cuda/launch/warp.hpp>
