@@ -1,4 +1,4 @@
-// The kernel of scans whose order of joins matters, in one pass over the items: core/scan_order.hpp on a GPU.
+// The kernel of scans, in one pass over the items: core/scan_order.hpp on a GPU.
 //
 // A thread block takes a tile, a warp a block of the order, a thread a run:
 //
@@ -58,7 +58,8 @@ struct CudaScan {
   static constexpr bool sums_in_shared = sizeof(T) <= 1024;
   // Blocks of a multiprocessor that registers shall allow for. A kernel that reads its items again finds more
   // of them in the cache where there are fewer blocks, whose shared memory is taken from it.
-  static constexpr int resident_blocks = !exchanges ? 1 : Body::scan_stores == ScanStores::Nothing ? 2 : 3;
+  static constexpr bool reads_again = Body::scan_stores == ScanStores::Nothing;
+  static constexpr int resident_blocks = !exchanges ? 1 : reads_again && sizeof(T) > 4 ? 2 : 3;
   static_assert(scan_runs == warp_lanes);
   static_assert(sizeof(T) <= 16000,
                 "strata: parallel_scan: the value_type must not exceed 16000 bytes on Cuda");
@@ -279,8 +280,8 @@ struct CudaScan {
     }
   }
   __device__ void call_final(index_t i, T& value) const {
-    if constexpr (Body::scan_stores != ScanStores::Nothing) body(i, value, ScanStore{});
-    else body(i, value, true);
+    if constexpr (reads_again) body(i, value, true);
+    else body(i, value, ScanStore{});
   }
 
   // The block of the last tile knows the total; of some finishes the last block to end takes care.

@@ -26,12 +26,13 @@ inline constexpr bool finishes_after_all = Finish::waits || requires(const Finis
 /// What of a tile is known.
 enum class TileState : unsigned { Nothing, Sum, SumOfAll };
 
-/// A value of at most 8 bytes and its state, written and read in one access. All zero at first.
+/// A value of at most 8 bytes and its state, written and read in one access of 16 bytes, also where 8 would
+/// do: with twice the tiles in a line scans of 4-byte integers took a tenth longer. All zero at first.
 ///
 /// Every word that is read must matter: ptxas 13.0 splits a 128-bit load whose words are not all used into
-/// several, and the state of one time then meets the value of another. So the words of the value are in the
-/// state's upper half, too, joined by exclusive or, and smaller values share a word of 64 bits with it.
-template <class T, bool Narrow = sizeof(T) <= 4>
+/// several, and the state of one time then meets the value of another. So the upper half of the state's word
+/// has the two halves of the value, joined by exclusive or, which the reader compares.
+template <class T>
 struct alignas(16) SmallTile {
   unsigned long long state;
   unsigned long long bits;
@@ -59,28 +60,6 @@ struct alignas(16) SmallTile {
  private:
   static __device__ unsigned long long both_halves(unsigned long long bits) {
     return (bits >> 32) ^ (bits & 0xffffffffu);
-  }
-};
-template <class T>
-struct alignas(8) SmallTile<T, true> {
-  unsigned long long word;  // the state in the upper half
-
-  __device__ void publish(TileState new_state, const T& value) {
-    unsigned bits = 0;
-    memcpy(&bits, &value, sizeof(T));
-    const unsigned long long new_word = static_cast<unsigned long long>(new_state) << 32 | bits;
-    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(this)), "l"(new_word)
-                 : "memory");
-  }
-  __device__ TileState read(T& value) const {
-    unsigned long long old_word;
-    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];"
-                 : "=l"(old_word)
-                 : "l"(__cvta_generic_to_global(this))
-                 : "memory");
-    const auto bits = static_cast<unsigned>(old_word);
-    memcpy(&value, &bits, sizeof(T));
-    return static_cast<TileState>(old_word >> 32);
   }
 };
 
