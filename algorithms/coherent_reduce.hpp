@@ -19,6 +19,7 @@
 #include <strata/algorithms/coherent_launch.hpp>
 #include <strata/algorithms/reduction_groups.hpp>
 #include <strata/core/min_max.hpp>
+#include <strata/core/scan_order.hpp>
 
 namespace strata::inline STRATA_ABI {
 
@@ -311,7 +312,7 @@ void scan_on_several(const char* label, const Where& where, const R& work, const
   const ResidentRows rows = LeftMost<R>::of(work);
   constexpr index_t tiles = alignment_of_all<Accesses...>();
   const std::vector<ResidentRows> split = split_range(rows.begin, rows.end, PlaceTraits<Where>::count(where),
-                                                      weights_of(where), larger_of(reduction_block, tiles));
+                                                      weights_of(where), larger_of(scan_cut<T>, tiles));
   T total = neutral_value<K, I>(kernel, into);
   for (std::size_t p = 0; p < split.size(); ++p) {
     if (split[p].begin >= split[p].end) continue;

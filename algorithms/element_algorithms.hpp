@@ -155,7 +155,12 @@ struct Differences {
 };
 template <class Call, class F, bool Inclusive>
 struct ScanTransformed {
+  static constexpr ScanStores scan_stores = Inclusive ? ScanStores::Through : ScanStores::Before;
   F transform;
+  template <class I, class X, class Y, class T>
+  STRATA_FUNCTION void operator()(I i, const X&, const Y& y, const T& sum, ScanStore) const {
+    y(i) = sum;
+  }
   template <class I, class X, class Y, class T>
   STRATA_FUNCTION void operator()(I i, const X& x, const Y& y, T& sum, bool final) const {
     const T own = static_cast<T>(Call::call(transform, x(i)));

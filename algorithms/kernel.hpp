@@ -13,6 +13,7 @@
 #include <strata/algorithms/kernel_parameters.hpp>
 #include <strata/algorithms/launch_hints.hpp>
 #include <strata/core/layout_right.hpp>
+#include <strata/core/scan_order.hpp>
 #include <strata/devices/kernel_call.hpp>
 #include <strata/devices/queue.hpp>
 #include <strata/views/kernel_view.hpp>
@@ -186,6 +187,13 @@ struct KernelTraits<With<K, V...>> {
   }
 };
 
+// What a kernel of a scan stores that has a call for it (core/scan_order.hpp).
+template <class K>
+constexpr ScanStores scan_stores_of() {
+  if constexpr (requires { requires K::scan_stores != ScanStores::Nothing; }) return K::scan_stores;
+  else return ScanStores::Nothing;
+}
+
 // The index type with which a kernel on device `D` is called in a one-dimensional range.
 template <class D, class K>
 using IndexFor = std::conditional_t<KernelTraits<K>::any_index, typename D::index_type, index_t>;
@@ -226,6 +234,7 @@ struct Body {
   static constexpr bool last_index_fastest = KernelTraits<K>::last_index_fastest;
   static constexpr int items_in_flight = KernelTraits<K>::items_in_flight;
   static constexpr bool writes_views = KernelTraits<K>::writes_views;
+  static constexpr ScanStores scan_stores = scan_stores_of<typename KernelTraits<K>::Kernel>();
   static constexpr bool fetches_ahead = Lanes && Rank == 1 && KernelTraits<K>::template fetches_ahead<Index>;
   K kernel;
 

@@ -1,9 +1,9 @@
 // parallel_scan: prefix sums of a kernel's contributions.
 //
-// The kernel is called as kernel(i, value, final), for the indices of a block in order: it adds its
-// contribution to `value`, and where `final` is true it may use the prefix: before adding (exclusive) or
-// after (inclusive). It is called up to three times an index. Values join by a named reducer or by the
-// functor's `value_type`, `init` and `join`.
+// The kernel is called as kernel(i, value, final): it adds its contribution to `value`, and where `final` is
+// true it may use the prefix: before adding (exclusive) or after (inclusive). It is called once an index with
+// `final`, and at most once without. Values join by a named reducer or by the functor's `value_type`, `init`
+// and `join`.
 //
 //   parallel_scan(n, kernel, Sum(total));             // total into a host variable or a Value
 //   parallel_scan(n, kernel, Sum(total), start);      // beginning at `start`
@@ -13,9 +13,9 @@
 //   inclusive_scan(x, y);  exclusive_scan(x, y, start);      // of the elements of a view of rank 1
 //   inclusive_scan(on(queue).named("sums"), x, y);           // on a queue, and with a label
 //
-// Totals of blocks of 512 indices are computed first and joined one after the other: floating-point results
-// depend neither on the number of threads nor on slices. Waiting, ranges, options and errors are those of
-// parallel_reduce.
+// The order of joins depends on the range alone (core/scan_order.hpp): floating-point results have the same
+// bits on hosts and GPUs, with any number of threads, and in slices, unless a compiler contracts
+// multiply-adds of the kernel. Waiting, ranges, options and errors are those of parallel_reduce.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -120,6 +120,11 @@ void scan_labelled(const char* label, const Where& where, const R& work, const K
 // The kernels of inclusive_scan and exclusive_scan.
 template <bool Inclusive>
 struct ScanElements {
+  static constexpr ScanStores scan_stores = Inclusive ? ScanStores::Through : ScanStores::Before;
+  template <class I, class X, class Y, class T>
+  STRATA_FUNCTION void operator()(I i, const X&, const Y& y, const T& sum, ScanStore) const {
+    y(i) = sum;
+  }
   template <class I, class X, class Y, class T>
   STRATA_FUNCTION void operator()(I i, const X& x, const Y& y, T& sum, bool final) const {
     const T own = x(i);  // before y(i) is written: x and y may be one array

@@ -31,31 +31,42 @@ inline constexpr int reduction_lanes = [] {
   return lanes;
 }();
 
-/// The blocks [first, last) that a range of work items touches.
+/// Nodes [first, last), of 2^Log2 items aligned to the global index, that a range of work items touches.
 struct BlockRange {
   index_t first;
   index_t last;
 };
-STRATA_FUNCTION constexpr BlockRange reduction_blocks(index_t begin, index_t end) {
+template <int Log2>
+STRATA_FUNCTION constexpr BlockRange aligned_nodes(index_t begin, index_t end) {
   // Arithmetic shifts floor, so ranges may begin below zero.
-  constexpr int log2 = 9;
-  static_assert((index_t{1} << log2) == reduction_block);
   if (begin >= end) return {0, 0};
-  return {begin >> log2, ((end - 1) >> log2) + 1};
+  return {begin >> Log2, ((end - 1) >> Log2) + 1};
 }
 
-/// The items of the range [begin, end) that lie in block `block`. No sum here leaves 64 bits, whatever the
+/// The items of the range [begin, end) that lie in such a node. No sum here leaves 64 bits, whatever the
 /// range.
 struct BlockItems {
   index_t begin;
   index_t end;
 };
-STRATA_FUNCTION constexpr BlockItems items_of_block(index_t block, index_t begin, index_t end) {
-  const index_t first = block * reduction_block;
+template <int Log2>
+STRATA_FUNCTION constexpr BlockItems items_of_node(index_t node, index_t begin, index_t end) {
+  constexpr index_t size = index_t{1} << Log2;
+  const index_t first = node * size;
   const index_t from = first > begin ? first : begin;
-  const index_t left = reduction_block - (from - first);
+  const index_t left = size - (from - first);
   const auto ahead = static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(from);
   return {from, ahead < static_cast<std::uint64_t>(left) ? end : from + left};
+}
+
+inline constexpr int reduction_block_log2 = 9;
+static_assert((index_t{1} << reduction_block_log2) == reduction_block);
+/// The blocks that a range of work items touches, and the items of one.
+STRATA_FUNCTION constexpr BlockRange reduction_blocks(index_t begin, index_t end) {
+  return aligned_nodes<reduction_block_log2>(begin, end);
+}
+STRATA_FUNCTION constexpr BlockItems items_of_block(index_t block, index_t begin, index_t end) {
+  return items_of_node<reduction_block_log2>(block, begin, end);
 }
 
 /// Joins lanes 0..count-1 of one block into lane 0; `join(a, b)` means a = a + b.

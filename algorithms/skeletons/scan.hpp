@@ -16,6 +16,7 @@ namespace detail {
 template <bool Inclusive, class Op, class T>
 struct ScanKernel {
   using value_type = typename Joining<Op, T>::value_type;
+  static constexpr ScanStores scan_stores = Inclusive ? ScanStores::Through : ScanStores::Before;
   Joining<Op, T> joining;
   T start;
 
@@ -31,6 +32,14 @@ struct ScanKernel {
   template <class I, class X>
   STRATA_FUNCTION void operator()(I i, const X& x, value_type& value, bool final) const {
     (*this)(i, x, x, value, final);
+  }
+  template <class I, class X, class Y>
+  STRATA_FUNCTION void operator()(I i, const X&, const Y& y, const value_type& value, ScanStore) const {
+    y(i) = joining.after(start, value);
+  }
+  template <class I, class X>
+  STRATA_FUNCTION void operator()(I i, const X& x, const value_type& value, ScanStore) const {
+    x(i) = joining.after(start, value);
   }
 };
 

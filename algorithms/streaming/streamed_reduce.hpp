@@ -6,13 +6,15 @@
 //
 // `into` is that of launch_reduce over coherent arrays. Slices are whole nodes of the one tree of reductions,
 // so that the bits are those of a launch in core. Their values are joined on the host; a finalize functor
-// runs on the device, once. A scan carries its total from slice to slice.
+// runs on the device, once. A scan carries its total from slice to slice, which are whole tiles of 8192 items
+// where joins are not exact (core/scan_order.hpp).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/coherent_reduce.hpp>
 #include <strata/algorithms/streaming/streamed.hpp>
 #include <strata/core/min_max.hpp>
+#include <strata/core/scan_order.hpp>
 #include <strata/views/mdarray.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -144,7 +146,7 @@ template <class Into, class Where, class D, class R, class K, class T, class... 
 StreamReport scan_streamed_part(const char* label, const Where& where, const On<D>& on, const R& work,
                                 const K& kernel, T& total, const Accesses&... accesses) {
   streaming::StreamProblem problem = stream_problem(label, work, accesses...);
-  problem.align = larger_of(problem.align, reduction_block);
+  problem.align = larger_of(problem.align, scan_cut<T>);
   streaming::StreamRun run(on.device.backend(), queue_of(on),
                            static_cast<streaming::StreamProblem&&>(problem), stream_states(accesses...));
   run.plan(where.budget, where.options, typeid(FunctorOf<K>).name());
@@ -168,13 +170,14 @@ template <class Where, class R, class K, class Into, class... Accesses>
 StreamReport scan_streamed(const char* label, const Where& where, const R& work, const K& kernel, Into&& into,
                            const Accesses&... accesses) {
   using I = std::remove_cvref_t<Into>;
+  using T = typename ReductionOf<K, I>::value_type;
   streaming::StreamProblem problem = stream_problem(label, work, accesses...);
-  problem.align = larger_of(problem.align, reduction_block);
+  problem.align = larger_of(problem.align, scan_cut<T>);
   const streaming::StreamGroup group(static_cast<streaming::StreamProblem&&>(problem),
                                      stream_states(accesses...));
   check_all_fit<K, false>(label, work, accesses...);
   const std::vector<ResidentRows> split = split_of(group, where.where);
-  auto total = neutral_value<K, I>(kernel, into);
+  T total = neutral_value<K, I>(kernel, into);
   StreamReport report;
   report.devices = 0;
   for (const std::size_t k : streaming::parts_with_rows(split))

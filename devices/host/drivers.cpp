@@ -105,63 +105,62 @@ void reduce_nodes(const Runner& runner, index_t first, index_t last, const Reduc
 
 namespace {
 
-// One thread: totals and final values of a block while it is in cache.
-void scan_alone(index_t first, index_t last, const ScanBlocks& blocks, void* carry) {
-  const ValueOps& ops = blocks.ops;
-  Storage storage(2 * ops.bytes, blocks.alignment);
+// One thread: sums and final values of a tile while it is in cache.
+void scan_alone(index_t first, index_t last, const ScanTiles& tiles, void* carry) {
+  const ValueOps& ops = tiles.ops;
+  if (tiles.exact) {
+    for (index_t t = first; t < last; ++t) tiles.final(ops.context, t, nullptr, carry);
+    return;
+  }
+  Storage storage((tiles.runs + 1) * ops.bytes, tiles.alignment);
   char* const total = storage.data();
-  char* const update = total + ops.bytes;
-  for (index_t b = first; b < last; ++b) {
-    if (blocks.exact) {
-      blocks.block(ops.context, b, carry, true);
-      continue;
-    }
-    ops.init(ops.context, total);
-    blocks.block(ops.context, b, total, false);
-    std::memcpy(update, carry, ops.bytes);
-    blocks.block(ops.context, b, update, true);
+  char* const runs = total + ops.bytes;
+  for (index_t t = first; t < last; ++t) {
+    tiles.total(ops.context, t, runs, total);
+    tiles.final(ops.context, t, runs, carry);
     ops.join(ops.context, carry, total);
   }
 }
 
 }  // namespace
 
-void scan_blocks(const Runner& runner, index_t first, index_t last, const ScanBlocks& blocks, void* carry) {
+void scan_tiles(const Runner& runner, index_t first, index_t last, const ScanTiles& tiles, void* carry) {
   if (first >= last) return;
   if (runner.workers == 1 || last - first == 1) {
-    scan_alone(first, last, blocks, carry);
+    scan_alone(first, last, tiles, carry);
     return;
   }
-  const ValueOps& ops = blocks.ops;
-  Storage totals(static_cast<std::size_t>(last - first) * ops.bytes, blocks.alignment);
+  // Of each tile its sum, later the sum before it, and those of its runs: a sixteenth of the items, so that
+  // no item is visited a third time.
+  const ValueOps& ops = tiles.ops;
+  const std::size_t tile_bytes = (tiles.runs + 1) * ops.bytes;
+  Storage values(static_cast<std::size_t>(last - first) * tile_bytes, tiles.alignment);
   struct Context {
-    const ScanBlocks& blocks;
-    char* totals;
+    const ScanTiles& tiles;
+    char* values;
+    std::size_t tile_bytes;
     index_t first;
-    char* slot(index_t b) const { return totals + static_cast<std::size_t>(b - first) * blocks.ops.bytes; }
-  } const context{blocks, totals.data(), first};
+    char* value(index_t t) const { return values + static_cast<std::size_t>(t - first) * tile_bytes; }
+    char* runs(index_t t) const { return value(t) + tiles.ops.bytes; }
+  } const context{tiles, values.data(), tile_bytes, first};
 
   const auto total = [](const void* raw, index_t from, index_t to, int) {
     const auto& c = *static_cast<const Context*>(raw);
-    for (index_t b = from; b < to; ++b) {
-      c.blocks.ops.init(c.blocks.ops.context, c.slot(b));
-      c.blocks.block(c.blocks.ops.context, b, c.slot(b), false);
-    }
+    for (index_t t = from; t < to; ++t) c.tiles.total(c.tiles.ops.context, t, c.runs(t), c.value(t));
   };
-  const auto kernel = reinterpret_cast<std::uintptr_t>(blocks.block);
+  const auto kernel = reinterpret_cast<std::uintptr_t>(tiles.final);
   runner.run(runner.context, {.begin = first, .end = last}, {total, &context, kernel, 0});
 
-  // Totals become prefixes: exclusive, one after the other.
-  Storage swap(ops.bytes, blocks.alignment);
-  for (index_t b = first; b < last; ++b) {
-    std::memcpy(swap.data(), context.slot(b), ops.bytes);
-    std::memcpy(context.slot(b), carry, ops.bytes);
+  Storage swap(ops.bytes, tiles.alignment);
+  for (index_t t = first; t < last; ++t) {
+    std::memcpy(swap.data(), context.value(t), ops.bytes);
+    std::memcpy(context.value(t), carry, ops.bytes);
     ops.join(ops.context, carry, swap.data());
   }
 
   const auto final = [](const void* raw, index_t from, index_t to, int) {
     const auto& c = *static_cast<const Context*>(raw);
-    for (index_t b = from; b < to; ++b) c.blocks.block(c.blocks.ops.context, b, c.slot(b), true);
+    for (index_t t = from; t < to; ++t) c.tiles.final(c.tiles.ops.context, t, c.runs(t), c.value(t));
   };
   runner.run(runner.context, {.begin = first, .end = last}, {final, &context, kernel, 0});
 }

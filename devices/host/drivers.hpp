@@ -1,6 +1,6 @@
-// The drivers of reductions and scans on host threads, without a template: they know the tree, not the
-// kernel. A device gives its way to run pieces; the kernel comes as a function of one node (block, or row of
-// a box).
+// The drivers of reductions and scans on host threads, without a template: they know the order of joins, not
+// the kernel. A device gives its way to run pieces; the kernel comes as functions of one node (block, row of
+// a box, or tile of a scan).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -28,17 +28,21 @@ struct ReduceNodes {
 /// Writes the joined value of nodes [first, last) to `result`; the identity if there are none.
 void reduce_nodes(const Runner& runner, index_t first, index_t last, const ReduceNodes& nodes, void* result);
 
-/// A scan by blocks: `block(context, number, update, final)` adds the block's items to `update`, one after
-/// the other.
-struct ScanBlocks {
+/// A scan by tiles (core/scan_order.hpp). Where joins are exact, a tile's items are added to `value` one
+/// after the other, and `runs` is not used.
+struct ScanTiles {
   ValueOps ops;
   std::size_t alignment;
-  void (*block)(const void* context, index_t number, void* update, bool final);
-  bool exact;  // + is associative to the bit: one thread needs one pass
+  std::size_t runs;  // values that a tile needs room for
+  bool exact;
+  /// Writes the sum of the tile's items to `value`, and to `runs` what `final` needs.
+  void (*total)(const void* context, index_t tile, void* runs, void* value);
+  /// Calls the kernel with the prefix of each item; `value` is the sum before the tile, and where joins are
+  /// exact afterwards includes it.
+  void (*final)(const void* context, index_t tile, const void* runs, void* value);
 };
 
-/// `carry` holds the start value and then the total. Totals of blocks are computed first and joined one after
-/// the other, so that the bits depend neither on the number of threads nor on the cut into slices.
-void scan_blocks(const Runner& runner, index_t first, index_t last, const ScanBlocks& blocks, void* carry);
+/// `carry` holds the start value and then the total.
+void scan_tiles(const Runner& runner, index_t first, index_t last, const ScanTiles& tiles, void* carry);
 
 }  // namespace strata::inline STRATA_ABI::detail

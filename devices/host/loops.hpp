@@ -149,6 +149,25 @@ void run_items(const Body& body, index_t begin, index_t end) {
   }
 }
 
+/// Calls body(i, value...) for the items one after the other. Lane indices go block by block: from one that
+/// is computed for each item compilers do not see that neighbours are neighbours in memory.
+template <class Body, class... Value>
+STRATA_FLATTEN void run_in_order(const Body& body, index_t begin, index_t end, Value&&... value) {
+  if constexpr (Body::takes_lanes) {
+    index_t i = begin;
+    for (; i < end && (i & (host_lanes - 1)) != 0; ++i) body(host_index(i), value...);
+    if (end - i >= host_lanes) {
+      const index_t last_block = end >> host_lanes_log2;
+      for (index_t block = i >> host_lanes_log2; block < last_block; ++block)
+        for (int lane = 0; lane < host_lanes; ++lane) body(HostIndex{block, lane}, value...);
+      i = last_block << host_lanes_log2;
+    }
+    for (; i < end; ++i) body(host_index(i), value...);
+  } else {
+    for (index_t i = begin; i < end; ++i) body(i, value...);
+  }
+}
+
 // The partial of items [begin, end), as many as there are lanes or more, beginning at a block of host lanes:
 // item i adds to lane (i - begin) % Lanes. The groups of a round are unrolled, so that the compiler keeps the
 // lanes in registers from one round to the next.

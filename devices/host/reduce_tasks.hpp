@@ -1,4 +1,4 @@
-// Host tasks of reductions and scans: see host/tasks.hpp. The tree is that of core/reduction_tree.hpp; the
+// Host tasks of reductions: see host/tasks.hpp. The tree is that of core/reduction_tree.hpp; the
 // drivers that walk it are in host/drivers.hpp, and the parts that depend on the kernel are here.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -278,42 +278,6 @@ class ArrayReduceTask : public ValueTask<Body, Reducer, Finish, ChunkRange> {
   }
 
   index_t count_;
-};
-
-/// parallel_scan over an index range; the finish is called once, with the total.
-template <class Body, class Reducer, class Finish>
-class ScanTask : public ValueTask<Body, Reducer, Finish, ChunkRange> {
-  using Base = ValueTask<Body, Reducer, Finish, ChunkRange>;
-  using Context = typename Base::Context;
-  using Value = typename Reducer::value_type;
-
- public:
-  ScanTask(const Body& body, const Reducer& reducer, const Finish& finish, const ChunkRange& range,
-           const Value& start)
-      : Base(body, reducer, finish, range), start_(start) {}
-
-  void operator()(const Runner& runner, const LaunchInfo& info) const {
-    Value carry = start_;
-    this->make_value(info, carry, [&](const Context& context) {
-      const BlockRange blocks = reduction_blocks(context.range.begin, context.range.end);
-      scan_blocks(runner, blocks.first, blocks.last,
-                  {value_ops<Context, Value>(context), alignof(Value), block, std::is_integral_v<Value>},
-                  &carry);
-    });
-  }
-
- private:
-  static void block(const void* raw, index_t number, void* update, bool final) {
-    const auto& context = *static_cast<const Context*>(raw);
-    const PieceCheck scope(context.check);
-    const BlockItems items = items_of(number, context.range);
-    Value value = *static_cast<Value*>(update);
-    PieceBody<Body> body = context.body;
-    for (index_t i = items.begin; i < items.end; ++i) body(item_index<Body>(i), value, final);
-    *static_cast<Value*>(update) = value;
-  }
-
-  Value start_;
 };
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <strata/devices/host/reduce_tasks.hpp>
+#include <strata/devices/host/scan_task.hpp>
 #include <strata/devices/host/tasks.hpp>
 #include <strata/devices/host/team_tasks.hpp>
 

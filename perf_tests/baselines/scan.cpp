@@ -108,8 +108,10 @@ Sweep scan_by_library([[maybe_unused]] HostPlace place, [[maybe_unused]] ScanArr
 }
 
 template Sweep scan_baseline(HostPlace, ScanArrays<double>);
+template Sweep scan_baseline(HostPlace, ScanArrays<float>);
 template Sweep scan_baseline(HostPlace, ScanArrays<std::int64_t>);
 template Sweep scan_by_library(HostPlace, ScanArrays<double>);
+template Sweep scan_by_library(HostPlace, ScanArrays<float>);
 template Sweep scan_by_library(HostPlace, ScanArrays<std::int64_t>);
 
 }  // namespace perf

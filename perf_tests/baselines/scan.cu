@@ -22,6 +22,7 @@ Sweep scan_baseline(CudaPlace place, ScanArrays<T> a) {
 }
 
 template Sweep scan_baseline(CudaPlace, ScanArrays<double>);
+template Sweep scan_baseline(CudaPlace, ScanArrays<float>);
 template Sweep scan_baseline(CudaPlace, ScanArrays<std::int64_t>);
 
 }  // namespace perf

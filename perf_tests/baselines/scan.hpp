@@ -13,7 +13,8 @@ struct ScanArrays {
   std::ptrdiff_t n;
 };
 
-/// For T = double and long (int64). Plain loops; on GPUs CUB is the baseline, and there is none by hand.
+/// For T = double, float and long (int64). Plain loops; on GPUs CUB is the baseline, and there is none by
+/// hand.
 template <class T>
 Sweep scan_baseline(HostPlace place, ScanArrays<T> arrays);
 template <class T>

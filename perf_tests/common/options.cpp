@@ -15,16 +15,15 @@ namespace {
 [[noreturn]] void usage(const char* program, const char* about, const std::string& mistake) {
   std::FILE* const out = mistake.empty() ? stdout : stderr;
   if (!mistake.empty()) std::fprintf(out, "%s: %s\n", program, mistake.c_str());
-  std::fprintf(
-      out,
-      "%s\n\nusage: %s [options]\n"
-      "  --device NAME|all    the device to measure (default all)\n"
-      "  --n N                work items (default: the program's sizes)\n"
-      "  --type float|double  element type (default all that the program has; scan has int64 and double)\n"
-      "  --reps R             samples of each case\n"
-      "  --json FILE          also write the results to FILE\n"
-      "  --strata-help        the settings of Strata\n",
-      about, program);
+  std::fprintf(out,
+               "%s\n\nusage: %s [options]\n"
+               "  --device NAME|all    the device to measure (default all)\n"
+               "  --n N                work items (default: the program's sizes)\n"
+               "  --type float|double  element type (default all that the program has; scan has int64, too)\n"
+               "  --reps R             samples of each case\n"
+               "  --json FILE          also write the results to FILE\n"
+               "  --strata-help        the settings of Strata\n",
+               about, program);
   std::exit(mistake.empty() ? 0 : 2);
 }
 

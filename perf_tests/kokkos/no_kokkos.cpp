@@ -41,6 +41,7 @@ STRATA_PERF_FOR(float)
 STRATA_PERF_FOR(double)
 #undef STRATA_PERF_FOR
 template Sweep kokkos_scan(KokkosPlace, ScanArrays<double>);
+template Sweep kokkos_scan(KokkosPlace, ScanArrays<float>);
 template Sweep kokkos_scan(KokkosPlace, ScanArrays<std::int64_t>);
 
 }  // namespace perf

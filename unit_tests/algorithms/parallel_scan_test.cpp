@@ -1,4 +1,4 @@
-// parallel_scan: prefixes, totals and start values, and the bits of floating-point prefix sums.
+// parallel_scan: prefixes, totals and start values.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
@@ -175,30 +175,6 @@ TYPED_TEST(ParallelScan, TotalsGoToTheHostOrStayInAValue) {
   }
 }
 
-struct CountCalls {
-  index_t first;
-  STRATA_FUNCTION void operator()(auto i, auto final_calls, auto other_calls, int& v, bool final) const {
-    (final ? final_calls : other_calls)(index_t(i) - first) += 1;
-    ++v;
-  }
-};
-
-// GPUs go over a block twice before its prefixes are known, once for its total and once for those inside.
-TYPED_TEST(ParallelScan, CallsEachIndexWithFinalExactlyOnce) {
-  using D = TypeParam;
-  constexpr int most_other_calls = runs_on_host_threads<D> ? 1 : 2;
-  for (const Range& r : {range(0, 4099), range(-700, 600), range(5, 517), range(1000, 1001), range(9, 3)}) {
-    const auto final_calls = create<Vector<int, D>>("final calls", r.size());
-    const auto other_calls = create<Vector<int, D>>("other calls", r.size());
-
-    parallel_scan(r, with(CountCalls{r.first}, final_calls, other_calls), sum_of<int>);
-
-    for (const int calls : values_of(final_calls)) ASSERT_EQ(calls, 1) << r.first << ", " << r.last;
-    for (const int calls : values_of(other_calls))
-      ASSERT_LE(calls, most_other_calls) << r.first << ", " << r.last;
-  }
-}
-
 TYPED_TEST(ParallelScan, TakesRangesThatBeginAnywhere) {
   using D = TypeParam;
   for (const Range& r :
@@ -308,8 +284,55 @@ void expect_compositions() {
 
 TYPED_TEST(ParallelScan, FunctorsJoinInOrder) { expect_compositions<TypeParam, int>(); }
 
+TYPED_TEST(ParallelScan, FunctorsJoinInOrderOverManyTiles) {
+  using D = TypeParam;
+  constexpr index_t n = 300007;
+  const Compose<D, int> compose{make_affine<D>(n), create<Vector<Affine, D>>("y", n)};
+  Affine total{};
+
+  parallel_scan(n, compose, total);
+
+  std::vector<Affine> expected;
+  Affine sum{1, 0};
+  for (index_t i = 0; i < n; ++i) expected.push_back(sum = then(sum, affine(i)));
+  EXPECT_EQ(values_of(compose.y), expected);
+  EXPECT_EQ(total, sum);
+}
+
 TYPED_TEST(ParallelScan, FunctorsMayTakeTheDevicesIndexType) {
   expect_compositions<TypeParam, typename TypeParam::index_type>();
+}
+
+// A functor of values of any kind: how often it is called is what counts.
+template <class T>
+struct CountCalls {
+  using value_type = T;
+  index_t first;
+  STRATA_FUNCTION void operator()(auto i, auto final_calls, auto other_calls, T&, bool final) const {
+    (final ? final_calls : other_calls)(index_t(i) - first) += 1;
+  }
+  STRATA_FUNCTION static void init(T& value) { value = T{}; }
+  STRATA_FUNCTION static void join(T&, const T&) {}
+};
+
+template <class D, class T>
+void expect_calls() {
+  for (const Range& r : {range(0, 4099), range(-700, 600), range(5, 517), range(-9000, 17000),
+                         range(1000, 1001), range(9, 3)}) {
+    const auto final_calls = create<Vector<int, D>>("final calls", r.size());
+    const auto other_calls = create<Vector<int, D>>("other calls", r.size());
+
+    parallel_scan(r, with(CountCalls<T>{r.first}, final_calls, other_calls));
+
+    for (const int calls : values_of(final_calls)) ASSERT_EQ(calls, 1) << r.first << ", " << r.last;
+    for (const int calls : values_of(other_calls)) ASSERT_LE(calls, 1) << r.first << ", " << r.last;
+  }
+}
+
+TYPED_TEST(ParallelScan, CallsEachIndexWithFinalExactlyOnceAndAtMostOnceWithout) {
+  expect_calls<TypeParam, int>();
+  expect_calls<TypeParam, double>();
+  expect_calls<TypeParam, Affine>();
 }
 
 struct Backwards {};
@@ -330,64 +353,7 @@ TYPED_TEST(ParallelScan, TakesTags) {
   EXPECT_EQ(values_of(y), prefixes<std::int64_t>(1021, 0, false, [](index_t i) { return -number(i); }));
 }
 
-// ---- the bits of floating-point prefixes
-
-// Blocks of 512 indices by global index: the total of each, from zero and one item after the other; totals
-// joined one after the other from the start value; then each block again from its prefix.
-std::vector<double> block_prefixes(index_t begin, index_t end, double start) {
-  std::vector<double> result;
-  double carry = start;
-  for (index_t i = begin; i < end;) {
-    const auto block = static_cast<index_t>(std::floor(static_cast<double>(i) / 512));
-    const index_t block_end = std::min(end, (block + 1) * 512);
-    double total = 0, prefix = carry;
-    for (; i < block_end; ++i) {
-      total += mixed_number(i);
-      prefix += mixed_number(i);
-      result.push_back(prefix);
-    }
-    carry += total;
-  }
-  result.push_back(carry);
-  return result;
-}
-
-struct PrefixSums {
-  index_t first;
-  STRATA_FUNCTION void operator()(auto i, auto x, auto y, double& sum, bool final) const {
-    sum += x(index_t(i) - first);
-    if (final) y(index_t(i) - first) = sum;
-  }
-};
-
-// On GPUs the lanes of a warp sum pairwise within a block: other bits, and errors that are as small.
-TYPED_TEST(ParallelScan, PrefixesOfDoublesHaveTheBitsOfTheBlocks) {
-  using D = TypeParam;
-  for (const index_t begin : {0, 5, -700}) {
-    for (const index_t n : {0, 1, 511, 512, 513, 1000, 4097, 100003}) {
-      const auto x = make_vector<double, D>(n, [&](index_t i) { return mixed_number(i + begin); });
-      const auto y = create<Vector<double, D>>("y", n);
-      double total = -1;
-
-      parallel_scan(range(begin, begin + n), with(PrefixSums{begin}, x, y), Sum(total), 0.125);
-
-      auto prefix = values_of(y);
-      prefix.push_back(total);
-      const auto expected = block_prefixes(begin, begin + n, 0.125);
-      ASSERT_EQ(prefix.size(), expected.size());
-      double magnitude = 0;
-      for (std::size_t k = 0; k < prefix.size(); ++k) {
-        magnitude += std::abs(mixed_number(static_cast<index_t>(k) + begin));
-        if constexpr (runs_on_host_threads<D>)
-          ASSERT_TRUE(same_bits(prefix[k], expected[k]))
-              << "from " << begin << ", " << n << " items, item " << k;
-        else
-          ASSERT_NEAR(prefix[k], expected[k], 1e-13 * magnitude)
-              << "from " << begin << ", " << n << " items, item " << k;
-      }
-    }
-  }
-}
+// ---- floating-point values: parallel_scan_bits_test.cpp has their bits
 
 TYPED_TEST(ParallelScan, InfinitiesAndNansReachAllLaterPrefixes) {
   using D = TypeParam;

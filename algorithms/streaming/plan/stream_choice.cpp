@@ -199,8 +199,9 @@ index_t least_budget(const StreamProblem& problem, const StreamOptions& options,
   const index_t least = least_budget(problem, options, repeat_granule);
   std::string text =
       launch_name("streaming", problem) + ": a budget of " + string_from_bytes(budget) + " does not hold " +
-      (options.chunk > 0 ? "slices of " + std::to_string(options.chunk) + " rows"
-                         : std::string("the smallest slices")) +
+      (options.chunk > 0   ? "slices of " + std::to_string(options.chunk) + " rows"
+       : problem.align > 1 ? "the smallest slices, multiples of " + std::to_string(problem.align) + " rows,"
+                           : std::string("the smallest slices")) +
       " of its arrays, which take " + string_from_bytes(least) + " (" + std::to_string(least) + " B):";
   for (const StreamArray& array : problem.arrays)
     text += "\n  \"" + array.label + "\": " +

@@ -152,6 +152,18 @@ unsigned cuda_shared_for_occupancy(CudaQueue& queue, CudaKernel& kernel, const C
   return bytes;
 }
 
+void cuda_allow_shared(CudaQueue& queue, CudaKernel& kernel, unsigned bytes) {
+  constexpr unsigned always_allowed = 32 << 10;
+  if (bytes <= always_allowed) return;
+  bool& allowed = kernel.on[queue.device()].large_shared;
+  if (__atomic_load_n(&allowed, __ATOMIC_ACQUIRE)) return;
+  const CudaDeviceScope scope(queue.device());
+  check_cuda(cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  static_cast<int>(bytes)),
+             "asking for shared memory", queue.device());
+  __atomic_store_n(&allowed, true, __ATOMIC_RELEASE);
+}
+
 CudaLaunch::CudaLaunch(CudaQueue& queue, EventKind kind, const LaunchInfo& info, index_t items)
     : queue_(queue), info_(info), scope_(kind, info, "Cuda", queue.device(), queue.id(), items) {
   queue_.mutex.lock();

@@ -34,6 +34,7 @@ struct CudaKernel {
     bool waits_itself;    // for the kernel before it: may be launched ahead
     // The last question to cuda_shared_for_occupancy and its answer.
     std::uint64_t shared_for_occupancy;
+    bool large_shared;  // cuda_allow_shared has allowed it
   } on[max_cuda_devices];
 };
 
@@ -80,6 +81,10 @@ int cuda_multiprocessors(const CudaQueue& queue);
 /// `percent` of those it can hold; 0 where there are not more anyway. Asks the driver when the arguments
 /// change.
 unsigned cuda_shared_for_occupancy(CudaQueue& queue, CudaKernel& kernel, const CudaGrid& grid, int percent);
+/// Lets the kernel be launched with so many bytes of dynamic shared memory for each block, which without this
+/// may have no more than 48 KiB with its static ones. Asks the driver the first time, if at all. The kernel
+/// is always launched with as many.
+void cuda_allow_shared(CudaQueue& queue, CudaKernel& kernel, unsigned bytes);
 
 /// One launch: holds the queue's lock, so that scratch memory and kernel stay together. Reports to the
 /// listeners.

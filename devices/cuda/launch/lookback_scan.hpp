@@ -1,42 +1,21 @@
-// The kernel of scans of integers, in one pass over the items: sums of integers do not depend on the order of
-// joins. A block processes a tile of items; it publishes the tile's total, then looks back over the published
-// values of the tiles before it until it meets one that knows the sum of all before it (D. Merrill, M.
-// Garland, Single-pass parallel prefix scan with decoupled look-back, 2016). Blocks begin in order, so those
-// looked at are running or done.
+// The kernel of scans of integers whose kernel cannot be given the values to store (ScanStores of
+// core/scan_order.hpp), in one pass over the items: sums of integers do not depend on the order of joins, so
+// that contributions stay in registers, and the items that the kernel reads again in the cache beside them. A
+// block processes a tile of items; it publishes the tile's total, then looks back over the published values
+// of the tiles before it until it meets one that knows the sum of all before it (scan_states.hpp). Blocks
+// begin in order, so those looked at are running or done.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/devices/cuda/launch/block_check.hpp>
-#include <strata/devices/cuda/launch/warp.hpp>
+#include <strata/devices/cuda/launch/scan_states.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
-
-/// The published value of a tile, written and read in one access: a state and the value's bits. All zero at
-/// first.
-struct alignas(16) LookbackTile {
-  unsigned long long state;  // 0: nothing yet; 1: the tile's total; 2: the sum of all up to its end
-  unsigned long long bits;
-
-  __device__ void publish(unsigned long long new_state, unsigned long long new_bits) {
-    asm volatile(
-        "{\n\t.reg .b128 t;\n\tmov.b128 t, {%1, %2};\n\tst.relaxed.gpu.global.b128 [%0], t;\n\t}" ::"l"(
-            __cvta_generic_to_global(this)),
-        "l"(new_state), "l"(new_bits)
-        : "memory");
-  }
-  __device__ LookbackTile read() const {
-    LookbackTile t;
-    asm volatile("{\n\t.reg .b128 t;\n\tld.relaxed.gpu.global.b128 t, [%2];\n\tmov.b128 {%0, %1}, t;\n\t}"
-                 : "=l"(t.state), "=l"(t.bits)
-                 : "l"(__cvta_generic_to_global(this))
-                 : "memory");
-    return t;
-  }
-};
 
 template <class Body, class Reducer, class Finish>
 struct CudaLookbackScan {
   using T = typename Reducer::value_type;
+  using Tile = SmallTile<T>;
   static_assert(sizeof(T) <= 8);
   static constexpr int warps = 8;
   static constexpr int threads = warps * warp_lanes;
@@ -50,8 +29,8 @@ struct CudaLookbackScan {
   index_t begin;
   index_t count;
   T start;
-  LookbackTile* tiles;  // one a block; none where there is one block
-  unsigned* counter;    // 0 before and after
+  Tile* tiles;        // one a block; none where there is one block
+  unsigned* counter;  // 0 before and after
   CudaHostSlot host;
   CudaCheck check;
 
@@ -106,12 +85,11 @@ struct CudaLookbackScan {
   }
 
  private:
-  // The last block in the grid knows the total. The last block to finish passes it to the host, which takes
-  // the queue for idle then.
+  // The block of the last tile knows the total; of some finishes the last block to end takes care.
   __device__ void end(const T& before, const T& whole) const {
     T total = before;
     reducer.join(total, whole);
-    if (host.words == nullptr) {
+    if constexpr (!finishes_after_all<Finish>) {
       if (blockIdx.x == gridDim.x - 1 && threadIdx.x == 0) finish.on_device(total);
       return;
     }
@@ -122,11 +100,13 @@ struct CudaLookbackScan {
       if (atomicAdd(counter, 1u) != gridDim.x - 1) return;
       __threadfence();
       *counter = 0;
-      total = value_of(tiles[gridDim.x - 1].read().bits);
+      tiles[gridDim.x - 1].read(total);
     }
     finish.on_device(total);
-    __threadfence_system();  // the host may read what the scan wrote
-    hand_over(host, total);
+    if constexpr (Finish::waits) {
+      __threadfence_system();  // the host may read what the scan wrote
+      hand_over(host, total);
+    }
   }
   __device__ void contributions(index_t from, int here, T (&sum)[steps]) const {
     const int lane = static_cast<int>(threadIdx.x % warp_lanes);
@@ -173,19 +153,19 @@ struct CudaLookbackScan {
     const index_t tile = blockIdx.x;
     T before = start;
     if (tile > 0) {
-      if (lane == 0) tiles[tile].publish(1, bits_of(whole));
+      if (lane == 0) tiles[tile].publish(TileState::Sum, whole);
       bool found = false;
       T sum;
       for (index_t nearest = tile - 1; !found; nearest -= warp_lanes) {
         // Lane l looks at tile nearest - l; there is none before the first.
         const index_t other = nearest - lane;
-        LookbackTile t{2, 0};
+        TileState state = TileState::SumOfAll;
+        T value{};
         if (other >= 0) do
-            t = tiles[other].read();
-          while (t.state == 0);
-        const unsigned complete = __ballot_sync(all_lanes, t.state == 2);
+            state = tiles[other].read(value);
+          while (state == TileState::Nothing);
+        const unsigned complete = __ballot_sync(all_lanes, state == TileState::SumOfAll);
         const int last = complete != 0 ? __ffs(static_cast<int>(complete)) - 1 : warp_lanes - 1;
-        T value = value_of(t.bits);
 #pragma unroll
         for (int distance = 1; distance < warp_lanes; distance *= 2) {
           T above;
@@ -204,20 +184,9 @@ struct CudaLookbackScan {
     if (lane == 0 && gridDim.x > 1) {
       T all = before;
       reducer.join(all, whole);
-      tiles[tile].publish(2, bits_of(all));
+      tiles[tile].publish(TileState::SumOfAll, all);
     }
     return before;
-  }
-
-  static __device__ unsigned long long bits_of(const T& value) {
-    unsigned long long bits = 0;
-    memcpy(&bits, &value, sizeof(T));
-    return bits;
-  }
-  static __device__ T value_of(unsigned long long bits) {
-    T value;
-    memcpy(&value, &bits, sizeof(T));
-    return value;
   }
 };
 

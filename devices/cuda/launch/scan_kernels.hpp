@@ -1,183 +1,195 @@
-// The kernels of scans whose order of joins matters. Blocks of 512 items, as on every device, a warp each:
+// The kernel of scans, in one pass over the items: core/scan_order.hpp on a GPU.
 //
-//   totals  the sum of each block
-//   carries the sum of all before each block, one after the other
-//   final   calls the kernel with the prefix of each item
+// A thread block takes a tile, a warp a block of the order, a thread a run:
 //
-// A warp goes over its block in steps of 32 items, scanning the contributions of a step by shuffles; totals
-// and prefixes are made by the same sums. The user's kernel is called with final = false to learn an item's
-// contribution: once for the totals and once more, from the caches, for the prefix.
+//   1. the contributions of the warp's items are put into shared memory, from which each thread joins its run
+//   2. the warp scans the sums of its runs by shuffles; the sums of the warps are joined one after the other
+//   3. the first warp publishes the tile's sum and looks back for the sum before it (scan_states.hpp)
+//   4. each thread goes over its run again, leaving prefixes in shared memory
+//   5. the kernel is called with the prefixes, or, if it has a call for that, stores them
+//
+// In 1 and 5 neighbouring threads have neighbouring items, which need few accesses to memory. Values of more
+// than 8 bytes would fill shared memory: there a thread calls the kernel for its run's items one after the
+// other, without 1 and 4.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <strata/core/reduction_tree.hpp>
+#include <strata/core/scan_order.hpp>
 #include <strata/devices/cuda/launch/block_check.hpp>
-#include <strata/devices/cuda/launch/warp.hpp>
+#include <strata/devices/cuda/launch/scan_states.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
+
+/// The values of a warp's items in shared memory. One place in 128 bytes is left out, so that threads reach
+/// their runs in different banks.
+template <class T>
+struct ScanExchange {
+  static constexpr int step = [] {
+    int items = scan_run;
+    while (2 * items * sizeof(T) <= 128) items *= 2;
+    return items;
+  }();
+  static constexpr int size = scan_block + scan_block / step;
+  static __device__ constexpr int place(int item) { return item + item / step; }
+};
+
+/// What the launch gives to all blocks.
+template <class T>
+struct CudaScanTiles {
+  index_t begin, end;
+  index_t first;  // tile
+  index_t tiles;  // one a block; at least 1
+  T start;
+  void* states;     // none where there is one tile
+  T* warp_sums;     // scan_blocks + 1 a tile, where they are too large for shared memory
+  unsigned* ended;  // 0 before
+  unsigned* taken;  // 0 before and after
+};
 
 template <class Body, class Reducer, class Finish>
 struct CudaScan {
   using T = typename Reducer::value_type;
+  using States = CudaScanStates<T>;
+  static constexpr bool exchanges = sizeof(T) <= 8;
+  static constexpr int warps = scan_blocks;
+  static constexpr int threads = warps * warp_lanes;
+  static constexpr unsigned shared_bytes =
+      exchanges ? static_cast<unsigned>(warps * ScanExchange<T>::size * sizeof(T)) : 0;
+  static constexpr bool sums_in_shared = sizeof(T) <= 1024;
+  // Blocks of a multiprocessor that registers shall allow for. A kernel that reads its items again finds more
+  // of them in the cache where there are fewer blocks, whose shared memory is taken from it.
+  static constexpr bool reads_again = Body::scan_stores == ScanStores::Nothing;
+  static constexpr int resident_blocks = !exchanges ? 1 : reads_again && sizeof(T) > 4 ? 2 : 3;
+  static_assert(scan_runs == warp_lanes);
+  static_assert(sizeof(T) <= 16000,
+                "strata: parallel_scan: the value_type must not exceed 16000 bytes on Cuda");
 
   Body body;
   Reducer reducer;
   Finish finish;
-  index_t begin;
-  index_t end;
-  index_t first;  // blocks of 512 items
-  index_t last;
-  T start;
-  T* carries;  // of block b at b - first: its total, then the sum before it; last the total of all
-  CudaScratch scratch;
+  CudaScanTiles<T> all;
   CudaHostSlot host;
   CudaCheck check;
 
-  __device__ void totals() const {
-    const index_t warps = static_cast<index_t>(gridDim.x) * (blockDim.x / warp_lanes);
-    const index_t warp = (static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x) / warp_lanes;
-    for (index_t block = first + warp; block < last; block += warps) {
-      T running;
-      reducer.init(running);
-      over_block<false>(block, running);
-      if (threadIdx.x % warp_lanes == 0) carries[block - first] = running;
-    }
-  }
+  __device__ void run() const {
+    const int lane = static_cast<int>(threadIdx.x % warp_lanes);
+    const int warp = static_cast<int>(threadIdx.x / warp_lanes);
+    const index_t tile = take_tile();
+    const BlockItems items =
+        all.begin < all.end ? items_of_scan_tile(all.first + tile, all.begin, all.end) : BlockItems{0, 0};
+    const int count = static_cast<int>(items.end - items.begin);
+    const int before_warp = warp * scan_block;
+    const Mine mine{items.begin + before_warp, clamped(count - before_warp, scan_block)};
 
-  // One thread block. Its first warp makes the carries of one stage, while the others write those of the
-  // stage before and read the totals of the next.
-  __device__ void make_carries() const {
-    __shared__ alignas(T) char storage[3 * stage_size * sizeof(T)];
-    T* const stages = reinterpret_cast<T*>(storage);
-    const index_t count = last - first, stage_count = (count + stage_size - 1) / stage_size;
-    const auto size_of = [&](index_t s) {
-      return count - s * stage_size < stage_size ? static_cast<int>(count - s * stage_size) : stage_size;
-    };
-    const auto buffer = [&](index_t s) { return stages + s % 3 * stage_size; };
-    T carry = start;
-    for (index_t s = -1; s <= stage_count; ++s) {
-      if (threadIdx.x < warp_lanes) {
-        if (s >= 0 && s < stage_count && threadIdx.x == 0) chain_stage(buffer(s), size_of(s), carry);
-      } else {
-        const int thread = static_cast<int>(threadIdx.x) - warp_lanes;
-        const int threads = static_cast<int>(blockDim.x) - warp_lanes;
-        if (s >= 1)
-          for (int k = thread; k < size_of(s - 1); k += threads)
-            carries[(s - 1) * stage_size + k] = buffer(s - 1)[k];
-        if (s + 1 < stage_count)
-          for (int k = thread; k < size_of(s + 1); k += threads)
-            buffer(s + 1)[k] = carries[(s + 1) * stage_size + k];
-      }
-      __syncthreads();
-    }
-    if (threadIdx.x == 0) carries[count] = carry;
-  }
-
-  __device__ void final() const {
-    const index_t warps = static_cast<index_t>(gridDim.x) * (blockDim.x / warp_lanes);
-    const index_t warp = (static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x) / warp_lanes;
-    for (index_t block = first + warp; block < last; block += warps) {
-      T running = carries[block - first];
-      over_block<true>(block, running);
-    }
-    __shared__ bool is_last;
+    T sum, before_run;
+    sum_of_run(mine, sum);
+    scan_runs_of_warp(sum, before_run);
+    T* const warp_sums = sums_of_warps(tile);
+    if (lane == (mine.count - 1) / scan_run && mine.count > 0) warp_sums[warp] = sum;
     __syncthreads();
-    if (threadIdx.x == 0) {
-      __threadfence();
-      is_last = atomicAdd(scratch.counter, 1u) == gridDim.x - 1;
-      if (is_last) {
-        *scratch.counter = 0;
-        T total = carries[last - first];
-        finish.on_device(total);
-        if (host.words != nullptr) {
-          __threadfence_system();  // the host may read what the scan wrote
-          hand_over(host, total);
-        }
-      }
-    }
+    T before, whole;
+    join_warps(warp_sums, warp, count, before, whole);
+    T& of_tiles_before = warp_sums[warps];
+    if (warp == 0) pass_on(tile, count, whole, of_tiles_before);
+    __syncthreads();
+
+    T prefix = of_tiles_before;
+    if (warp > 0) reducer.join(prefix, before);
+    if (lane > 0) reducer.join(prefix, before_run);
+    finish_run(mine, prefix);
+    end(tile, of_tiles_before, whole, count);
   }
 
  private:
-  // Values in registers at a time.
-  static constexpr int batch = sizeof(T) <= 16 ? 4 : 1;
-  // Three stages fit into 24 KiB, or are of one value.
-  static constexpr int stage_size = sizeof(T) <= 8      ? 1024
-                                    : sizeof(T) <= 8192 ? static_cast<int>(8192 / sizeof(T))
-                                                        : 1;
-  static_assert(sizeof(T) <= 16000,
-                "strata: parallel_scan: the value_type must not exceed 16000 bytes on Cuda");
+  // The items of a warp.
+  struct Mine {
+    index_t from;
+    int count;
+  };
+  // Loads in flight of a thread, for which it has registers.
+  static constexpr int batch = resident_blocks < 3 || sizeof(T) <= 4 ? 16 : 8;
+  static_assert(scan_run % batch == 0);
 
-  // Goes over the items of a block. `running` is the sum before them, and afterwards includes them.
-  template <bool Final>
-  __device__ void over_block(index_t block, T& running) const {
+  static __device__ int clamped(int value, int most) { return value < 0 ? 0 : value < most ? value : most; }
+  static __device__ int run_length(const Mine& mine) {
+    return clamped(mine.count - static_cast<int>(threadIdx.x % warp_lanes) * scan_run, scan_run);
+  }
+  // Not written as run_length(mine) == scan_run: ptxas 13.0 takes that, fused with the clamping of a negative
+  // length, for true where the length is between 1 and 15.
+  static __device__ bool has_whole_run(const Mine& mine) {
+    return (static_cast<int>(threadIdx.x % warp_lanes) + 1) * scan_run <= mine.count;
+  }
+  // The first item of the thread's run.
+  static __device__ index_t run_begin(const Mine& mine) {
+    return mine.from + static_cast<index_t>(threadIdx.x % warp_lanes) * scan_run;
+  }
+  __device__ T* exchange() const {
+    extern __shared__ __align__(16) char scan_exchange[];
+    return reinterpret_cast<T*>(scan_exchange) + threadIdx.x / warp_lanes * ScanExchange<T>::size;
+  }
+  __device__ T* run_in_exchange() const {
+    return exchange() + ScanExchange<T>::place(static_cast<int>(threadIdx.x % warp_lanes) * scan_run);
+  }
+
+  // The number of the tile to process, from 0. Every block that begins takes one.
+  __device__ index_t take_tile() const {
+    if (all.tiles == 1) return 0;
+    __shared__ unsigned tile;
+    if (threadIdx.x == 0) {
+      tile = atomicAdd(all.taken, 1u);
+      if (tile == static_cast<unsigned>(all.tiles - 1)) *all.taken = 0;
+    }
+    __syncthreads();
+    return tile;
+  }
+
+  __device__ void sum_of_run(const Mine& mine, T& sum) const {
+    reducer.init(sum);
+    const int length = run_length(mine);
+    if constexpr (exchanges) {
+      put_contributions(mine);
+      const T* const own = run_in_exchange();
+      if (has_whole_run(mine)) {
+        sum = own[0];
+#pragma unroll
+        for (int k = 1; k < scan_run; ++k) reducer.join(sum, own[k]);
+      } else if (length > 0) {
+        sum = own[0];
+        for (int k = 1; k < length; ++k) reducer.join(sum, own[k]);
+      }
+    } else {
+      const index_t from = run_begin(mine);
+      for (int k = 0; k < length; ++k) body(from + k, sum, false);
+    }
+  }
+
+  __device__ void put_contributions(const Mine& mine) const {
     const int lane = static_cast<int>(threadIdx.x % warp_lanes);
-    const BlockItems items = items_of_block(block, begin, end);
-    index_t from = items.begin;
-    // The contributions of several steps are loaded before the first is needed.
-    for (; items.end - from >= batch * warp_lanes; from += batch * warp_lanes) {
-      T sum[batch];
+    T* const values = exchange();
+    int k = lane;
+    // The loads of a batch are issued before the first is needed.
+    for (; k + (batch - 1) * warp_lanes < mine.count; k += batch * warp_lanes) {
+      T value[batch];
 #pragma unroll
       for (int b = 0; b < batch; ++b) {
-        reducer.init(sum[b]);
-        body(from + b * warp_lanes + lane, sum[b], false);
+        reducer.init(value[b]);
+        body(mine.from + k + b * warp_lanes, value[b], false);
       }
 #pragma unroll
-      for (int b = 0; b < batch; ++b) inclusive(sum[b]);
-#pragma unroll
-      for (int b = 0; b < batch; ++b) step<Final>(from + b * warp_lanes + lane, warp_lanes, sum[b], running);
+      for (int b = 0; b < batch; ++b) values[ScanExchange<T>::place(k + b * warp_lanes)] = value[b];
     }
-    for (; from < items.end; from += warp_lanes) {
-      const int here = items.end - from < warp_lanes ? static_cast<int>(items.end - from) : warp_lanes;
-      T sum;
-      reducer.init(sum);
-      if (lane < here) body(from + lane, sum, false);
-      inclusive(sum);
-      step<Final>(from + lane, here, sum, running);
+    for (; k < mine.count; k += warp_lanes) {
+      T value;
+      reducer.init(value);
+      body(mine.from + k, value, false);
+      values[ScanExchange<T>::place(k)] = value;
     }
-  }
-  template <bool Final>
-  __device__ void step(index_t i, int here, T& sum, T& running) const {
-    const int lane = static_cast<int>(threadIdx.x % warp_lanes);
-    if constexpr (Final) {
-      T before;
-      value_from_below(before, sum, 1);
-      T prefix = running;
-      if (lane > 0) reducer.join(prefix, before);
-      if (lane < here) body(i, prefix, true);
-    }
-    T whole;
-    value_of_lane(whole, sum, here - 1);
-    reducer.join(running, whole);
+    __syncwarp();
   }
 
-  // Exclusive scan of the stage by one thread, in order. Batches keep loads and stores out of the chain.
-  __device__ void chain_stage(T* stage, int count, T& carry) const {
-    constexpr int chain = sizeof(T) <= 16 ? 16 : 1;
-    T sum = carry;
-    int k = 0;
-    for (; k + chain <= count; k += chain) {
-      T total[chain];
-#pragma unroll
-      for (int c = 0; c < chain; ++c) total[c] = stage[k + c];
-#pragma unroll
-      for (int c = 0; c < chain; ++c) {
-        const T own = total[c];
-        total[c] = sum;
-        reducer.join(sum, own);
-      }
-#pragma unroll
-      for (int c = 0; c < chain; ++c) stage[k + c] = total[c];
-    }
-    for (; k < count; ++k) {
-      const T own = stage[k];
-      stage[k] = sum;
-      reducer.join(sum, own);
-    }
-    carry = sum;
-  }
-
-  // Lane l gets the joined values of lanes 0 to l.
-  __device__ void inclusive(T& sum) const {
+  // `sum` becomes that of the runs up to and with the lane's; `before`, but of the first lane, that of those
+  // before it.
+  __device__ void scan_runs_of_warp(T& sum, T& before) const {
     const int lane = static_cast<int>(threadIdx.x % warp_lanes);
 #pragma unroll
     for (int distance = 1; distance < warp_lanes; distance *= 2) {
@@ -187,6 +199,116 @@ struct CudaScan {
         reducer.join(below, sum);
         sum = below;
       }
+    }
+    value_from_below(before, sum, 1);
+  }
+
+  __device__ T* sums_of_warps(index_t tile) const {
+    if constexpr (sums_in_shared) {
+      __shared__ alignas(T) char storage[(warps + 1) * sizeof(T)];
+      return reinterpret_cast<T*>(storage);
+    } else {
+      return all.warp_sums + tile * (warps + 1);
+    }
+  }
+  // The sums of the warps before `warp`, if any, and of all that have items, if any.
+  __device__ void join_warps(const T* warp_sums, int warp, int count, T& before, T& whole) const {
+    const int used = (count + scan_block - 1) / scan_block;
+    if (used > 0) whole = warp_sums[0];
+    for (int w = 1; w < used; ++w) {
+      if (w == warp) before = whole;
+      reducer.join(whole, warp_sums[w]);
+    }
+  }
+
+  // By the first warp: learns the sum before the tile, and publishes what others need.
+  __device__ void pass_on(index_t tile, int count, const T& whole, T& of_tiles_before) const {
+    const bool first_lane = threadIdx.x == 0;
+    if (all.tiles == 1) {
+      if (first_lane) of_tiles_before = all.start;
+      return;
+    }
+    const States states(all.states, all.tiles);
+    if (first_lane && tile > 0) states.publish(tile, TileState::Sum, whole);
+    T sum;
+    states.look_back(tile, all.start, reducer, sum);
+    if (!first_lane) return;
+    of_tiles_before = sum;
+    reducer.join(sum, whole);
+    states.publish(tile, TileState::SumOfAll, sum);
+  }
+
+  // Calls the kernel for the items of the thread's run; `prefix` is the sum before them.
+  __device__ void finish_run(const Mine& mine, T& prefix) const {
+    const int length = run_length(mine);
+    if constexpr (exchanges) {
+      T* const own = run_in_exchange();
+      if (has_whole_run(mine)) {
+#pragma unroll
+        for (int k = 0; k < scan_run; ++k) put_prefix(own[k], prefix);
+      } else {
+        for (int k = 0; k < length; ++k) put_prefix(own[k], prefix);
+      }
+      __syncwarp();
+      call_with_prefixes(mine);
+    } else {
+      const index_t from = run_begin(mine);
+      for (int k = 0; k < length; ++k) body(from + k, prefix, true);
+    }
+  }
+  // `place` has an item's contribution and gets the value for its call.
+  __device__ void put_prefix(T& place, T& prefix) const {
+    const T contribution = place;
+    if constexpr (Body::scan_stores != ScanStores::Through) place = prefix;
+    reducer.join(prefix, contribution);
+    if constexpr (Body::scan_stores == ScanStores::Through) place = prefix;
+  }
+  __device__ void call_with_prefixes(const Mine& mine) const {
+    const int lane = static_cast<int>(threadIdx.x % warp_lanes);
+    const T* const values = exchange();
+    int k = lane;
+    for (; k + (batch - 1) * warp_lanes < mine.count; k += batch * warp_lanes) {
+      T value[batch];
+#pragma unroll
+      for (int b = 0; b < batch; ++b) value[b] = values[ScanExchange<T>::place(k + b * warp_lanes)];
+#pragma unroll
+      for (int b = 0; b < batch; ++b) call_final(mine.from + k + b * warp_lanes, value[b]);
+    }
+    for (; k < mine.count; k += warp_lanes) {
+      T value = values[ScanExchange<T>::place(k)];
+      call_final(mine.from + k, value);
+    }
+  }
+  __device__ void call_final(index_t i, T& value) const {
+    if constexpr (reads_again) body(i, value, true);
+    else body(i, value, ScanStore{});
+  }
+
+  // The block of the last tile knows the total; of some finishes the last block to end takes care.
+  __device__ void end(index_t tile, const T& of_tiles_before, const T& whole, int count) const {
+    if constexpr (!finishes_after_all<Finish>) {
+      if (tile != all.tiles - 1 || threadIdx.x != 0) return;
+      T total = of_tiles_before;
+      if (count > 0) reducer.join(total, whole);
+      finish.on_device(total);
+      return;
+    }
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    T total;
+    if (all.tiles > 1) {
+      __threadfence();
+      if (atomicAdd(all.ended, 1u) != static_cast<unsigned>(all.tiles - 1)) return;
+      __threadfence();
+      States(all.states, all.tiles).sum_of_all(all.tiles - 1, total);
+    } else {
+      total = of_tiles_before;
+      if (count > 0) reducer.join(total, whole);
+    }
+    finish.on_device(total);
+    if constexpr (Finish::waits) {
+      __threadfence_system();  // the host may read what the scan wrote
+      hand_over(host, total);
     }
   }
 };

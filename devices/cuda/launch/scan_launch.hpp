@@ -1,5 +1,4 @@
-// Launches of scans: one pass for integers, three kernels where the order of joins matters. Compiled by nvcc
-// only.
+// Launches of scans, each one pass over the items. Compiled by nvcc only.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,17 +8,10 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-template <class Parameters>
-__global__ void cuda_scan_totals(const __grid_constant__ Parameters parameters) {
-  if (enter_block(parameters.check)) work_of(parameters).totals();
-}
-template <class Parameters>
-__global__ void cuda_scan_carries(const __grid_constant__ Parameters parameters) {
-  if (enter_block(parameters.check)) work_of(parameters).make_carries();
-}
-template <class Parameters>
-__global__ void cuda_scan_final(const __grid_constant__ Parameters parameters) {
-  if (enter_block(parameters.check)) work_of(parameters).final();
+template <class Scan, class Parameters>
+__global__ void __launch_bounds__(Scan::threads, Scan::resident_blocks)
+    cuda_ordered_scan(const __grid_constant__ Parameters parameters) {
+  if (enter_block(parameters.check)) work_of(parameters).run();
 }
 template <class Scan, class Parameters>
 __global__ void __launch_bounds__(Scan::threads, 4)
@@ -36,39 +28,46 @@ void launch_lookback_scan(CudaLaunch& launch, const ChunkRange& range, const Bod
   const index_t tiles = count > 0 ? (count - 1) / Work::tile_items + 1 : 1;
   CudaScratch states{};
   if (tiles > 1) {
-    const std::size_t bytes = static_cast<std::size_t>(tiles) * sizeof(LookbackTile);
+    const std::size_t bytes = static_cast<std::size_t>(tiles) * sizeof(typename Work::Tile);
     states = launch.scratch(bytes);
     launch.clear(states.partials, bytes);
   }
   const auto parameters = parameters_of(
       launch, Work{body, reducer, finish, range.begin, count, start,
-                   static_cast<LookbackTile*>(states.partials), states.counter, host, launch.check()});
+                   static_cast<typename Work::Tile*>(states.partials), states.counter, host, launch.check()});
   launch.run(cuda_kernel<&cuda_lookback_scan<Work, ParametersOf<Work>>>(), cuda_line(tiles, Work::threads),
              &parameters);
 }
 
 template <class Body, class Reducer, class Finish>
-void launch_ordered_scan(CudaLaunch& launch, int multiprocessors, const ChunkRange& range, const Body& body,
+void launch_ordered_scan(CudaQueue& queue, CudaLaunch& launch, const ChunkRange& range, const Body& body,
                          const Reducer& reducer, const Finish& finish,
                          const typename Reducer::value_type& start, const CudaHostSlot& host) {
   using Work = CudaScan<Body, Reducer, Finish>;
   using T = typename Reducer::value_type;
-  using P = ParametersOf<Work>;
-  const BlockRange blocks = reduction_blocks(range.begin, range.end);
-  const index_t nodes = blocks.last - blocks.first;
-  const CudaScratch scratch = launch.scratch(static_cast<std::size_t>(nodes + 1) * sizeof(T));
-  P parameters =
-      parameters_of(launch, Work{body, reducer, finish, range.begin, range.end, blocks.first, blocks.last,
-                                 start, static_cast<T*>(scratch.partials), scratch, host, launch.check()});
-  constexpr int threads = 256;
-  const index_t resident = 8 * static_cast<index_t>(multiprocessors);
-  index_t grid = (nodes * warp_lanes + threads - 1) / threads;
-  if (grid > resident) grid = resident;
-  if (nodes > 0)
-    cuda_launch(launch, cuda_kernel<&cuda_scan_totals<P>>(), cuda_line(grid, threads), parameters);
-  cuda_launch(launch, cuda_kernel<&cuda_scan_carries<P>>(), cuda_line(1, threads), parameters);
-  cuda_launch(launch, cuda_kernel<&cuda_scan_final<P>>(), cuda_line(grid > 0 ? grid : 1, threads),
-              parameters);
+  const BlockRange nodes = tiles_of_scan(range.begin, range.end);
+  CudaScanTiles<T> all{range.begin, range.end, nodes.first, 1, start, nullptr, nullptr, nullptr, nullptr};
+  if (nodes.last - nodes.first > 1) all.tiles = nodes.last - nodes.first;
+  // The counter of blocks that have ended, the states, and the sums of warps, each on lines of their own.
+  const auto lines = [](std::size_t bytes) { return (bytes + 255) / 256 * 256; };
+  const std::size_t states_at = 256;
+  const std::size_t sums_at = states_at + (all.tiles > 1 ? lines(Work::States::bytes(all.tiles)) : 0);
+  const std::size_t sums = Work::sums_in_shared ? 0 : static_cast<std::size_t>(all.tiles) * (Work::warps + 1);
+  if (all.tiles > 1 || sums > 0) {
+    const CudaScratch scratch = launch.scratch(sums_at + sums * sizeof(T));
+    auto* const memory = static_cast<char*>(scratch.partials);
+    all.ended = reinterpret_cast<unsigned*>(memory);
+    all.states = memory + states_at;
+    all.warp_sums = reinterpret_cast<T*>(memory + sums_at);
+    all.taken = scratch.counter;
+    if (all.tiles > 1) launch.clear(memory, states_at + Work::States::cleared_bytes(all.tiles));
+  }
+  CudaKernel& kernel = cuda_kernel<&cuda_ordered_scan<Work, ParametersOf<Work>>>();
+  CudaGrid grid = cuda_line(all.tiles, Work::threads);
+  grid.shared_bytes = Work::shared_bytes;
+  cuda_allow_shared(queue, kernel, Work::shared_bytes);
+  const auto parameters = parameters_of(launch, Work{body, reducer, finish, all, host, launch.check()});
+  launch.run(kernel, grid, &parameters);
 }
 
 template <class Body, class Reducer, class Finish>
@@ -80,9 +79,9 @@ void cuda_scan(const LaunchInfo& info, const ChunkRange& range, const Body& body
   CudaLaunch launch(queue, EventKind::BeginScan, info, count);
   CudaHostSlot host{};
   if constexpr (Finish::waits) host = launch.host_slot(sizeof(T));
-  if constexpr (std::is_integral_v<T> && sizeof(T) <= 8)
+  if constexpr (joins_exactly<T> && sizeof(T) <= 8 && Body::scan_stores == ScanStores::Nothing)
     launch_lookback_scan(launch, range, body, reducer, finish, start, host);
-  else launch_ordered_scan(launch, cuda_multiprocessors(queue), range, body, reducer, finish, start, host);
+  else launch_ordered_scan(queue, launch, range, body, reducer, finish, start, host);
   if constexpr (Finish::waits) {
     T total;
     launch.wait_for_value(host, &total, sizeof(T));

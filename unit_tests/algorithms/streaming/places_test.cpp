@@ -30,7 +30,7 @@ struct LineStep {
   }
 };
 
-constexpr index_t budget = 1 << 18;
+constexpr index_t budget = 1 << 19;
 
 /// The kinds of places, each of some device.
 enum class Kind { On, Queue, Across, Streamed, StreamedAcross };

@@ -181,14 +181,26 @@ TYPED_TEST(StreamedLaunch, SumOfNothing) {
   EXPECT_EQ(sum, 0);
 }
 TYPED_TEST(StreamedLaunch, ScansHaveTheBitsOfCore) {
-  for (const index_t n : {1, 600, 20000}) {
+  for (const index_t n : {1, 600, 8192, 20000, 50000}) {
     const CoherentArray<double, rank<1>> x("x", n), expected("expected", n), y("y", n);
     fill(x);
     double total = 0, got = 0;
     launch_scan(on(TypeParam{}), n, Prefix{}, Sum(total), in(x), out(expected));
-    launch_scan(streamed(TypeParam{}, 1 << 16), n, Prefix{}, Sum(got), in(x), out(y));
+    launch_scan(streamed(TypeParam{}, 1 << 19), n, Prefix{}, Sum(got), in(x), out(y));
     EXPECT_EQ(got, total);
     EXPECT_EQ(values(y), values(expected));
+  }
+}
+TYPED_TEST(StreamedLaunch, ABudgetWithoutRoomForATileOfAScanIsAnErrorThatSaysHowManyRows) {
+  const CoherentArray<double, rank<1>> x("x", 20000), y("y", 20000);
+  fill(x);
+  double total = 0;
+  try {
+    launch_scan(streamed(TypeParam{}, 1 << 16), 20000, Prefix{}, Sum(total), in(x), out(y));
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("smallest slices, multiples of 8192 rows"), std::string::npos)
+        << error.what();
   }
 }
 

@@ -168,7 +168,7 @@ TYPED_TEST(StreamedFiles, SumsAndScans) {
   launch_reduce(streamed(TypeParam{}, 1 << 17), n, Add{}, Sum(got), in(file));
   EXPECT_EQ(got, expected);
   launch_scan(on(TypeParam{}), n, Prefix{}, Sum(expected), in(x), out(y));
-  launch_scan(streamed(TypeParam{}, 1 << 17), n, Prefix{}, Sum(got), in(file), out(prefix));
+  launch_scan(streamed(TypeParam{}, 1 << 19), n, Prefix{}, Sum(got), in(file), out(prefix));
   EXPECT_EQ(got, expected);
   EXPECT_EQ(values(prefix), values(y));
 }
