@@ -18,7 +18,7 @@ struct DynamicsSettings {
   std::vector<std::string> fix;       // "SELECTOR" or "SELECTOR=xz"
   std::string dt = "stable";
   double safety = 0.9;
-  index_t dt_every = 1;
+  index_t dt_every = Parameters().dt_every;
   index_t steps = 1000;
   std::string hourglass = "stiffness:0.05";
   std::string bulk_viscosity = "0,0";
