@@ -292,9 +292,15 @@ class Planner {
     if (!in_sequence_ && (!iterates_ || options_.scheduler == StreamScheduler::Naive)) return {1};
     if (options_.steps_per_pass > 0) return {std::min(options_.steps_per_pass * loops_, problem_.steps)};
     std::vector<int> counts;
-    for (double t = 1; static_cast<int>(t) * loops_ <= std::max(problem_.steps, loops_) && t <= 4096;
-         t = std::max(t + 1, t * 1.25))
-      counts.push_back(std::min(static_cast<int>(t) * loops_, problem_.steps));
+    const int all = (problem_.steps + loops_ - 1) / loops_;
+    for (double t = 1; t <= 4096; t = std::max(t + 1, t * 1.25)) {
+      const int wanted = std::min(static_cast<int>(t), std::max(all, 1));
+      // As few as make no more passes: the last one then is as long as the others, and windows are shorter.
+      const int passes = (all + wanted - 1) / wanted, even = std::max((all + passes - 1) / std::max(passes, 1), 1);
+      const int count = std::min(even * loops_, problem_.steps);
+      if (counts.empty() || counts.back() != count) counts.push_back(count);
+      if (even >= all) break;
+    }
     return counts;
   }
   bool free_choice() const { return options_.chunk == 0 && options_.steps_per_pass == 0; }
