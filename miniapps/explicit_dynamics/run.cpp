@@ -282,6 +282,8 @@ void run_problem(const MakeSimulation& make, const DynamicsSettings& settings, c
     throw;
   }
 
+  report.notes.push_back("The elements of a step are computed by " +
+                         std::string(parameters.fused ? "one kernel (fused)." : "three kernels."));
   if (parameters.memory)
     report.notes.push_back(std::string("The fields are in the memory mode ") + to_string(*parameters.memory) +
                            ".");

@@ -263,8 +263,8 @@ TYPED_TEST(ExplicitDynamics, DamagedOrForeignCheckpointsAreRefusedAndLeaveTheSim
   {
     std::fstream file(this->file(), std::ios::in | std::ios::out | std::ios::binary);
     file.seekg(1000);
-    const int other = file.get() ^ 1;
-    file.seekp(1000).put(static_cast<char>(other));
+    const int changed = file.get() ^ 1;
+    file.seekp(1000).put(static_cast<char>(changed));
   }
   expect_refused("checksum", description);
   std::filesystem::resize_file(this->file(), 500);

@@ -650,4 +650,14 @@ TEST_F(DynamicsRun, SettingsWithoutSenseAreRefusedWithTheirOption) {
   refused([](DynamicsSettings& s) { s.bulk_viscosity = "0.06"; }, "--bulk-viscosity");
 }
 
+TEST(DynamicsSettingsOf, ADeviceHasItsKernelsWhereNoneAreChosen) {
+  DynamicsSettings settings;
+  EXPECT_TRUE(parameters_of(with_kernels_for(settings, true)).fused);
+  EXPECT_FALSE(parameters_of(with_kernels_for(settings, false)).fused);
+  for (const char* const chosen : {"three", "fused"}) {
+    settings.kernels = chosen;
+    for (const bool is_gpu : {false, true}) EXPECT_EQ(with_kernels_for(settings, is_gpu).kernels, chosen);
+  }
+}
+
 }  // namespace
