@@ -98,8 +98,8 @@ class Sequence {
   /// Runs `count` loops, which may be a part of a step.
   auto run_loops(int count) { return loops_.run(count); }
   /// Of streamed sequences: like run(steps), but arrays with a second copy keep the values of the begin, and
-  /// the copies get the results, so that the same steps can be done again. Until accept(), which exchanges the
-  /// two, other uses of the second copy see these results, and the next run begins with the first one.
+  /// the copies get the results, so that the same steps can be done again. Until accept(), which exchanges
+  /// the two, other uses of the second copy see these results, and the next run begins with the first one.
   auto attempt(int steps) requires requires(Loops& loops) { loops.attempt(1); }
   { return loops_.attempt(loops_of(steps)); }
   void accept() requires requires(Loops& loops) { loops.accept(); }
@@ -111,9 +111,7 @@ class Sequence {
   void release() { loops_.release(); }
   /// Of streamed sequences: the report of run(steps) without running it, or of its first part where the
   /// results of all steps do not fit. Throws OutOfMemory.
-  auto planned(int steps) requires requires(Loops& loops) {
-    loops.planned(1);
-  }
+  auto planned(int steps) requires requires(Loops& loops) { loops.planned(1); }
   { return loops_.planned(loops_of(steps)); }
 
  private:

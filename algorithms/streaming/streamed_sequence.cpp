@@ -135,15 +135,16 @@ void SequenceRuns::set_temporary(const Ref<CoherentState>& state) {
 
 void SequenceRuns::set_second(const Ref<CoherentState>& first, const Ref<CoherentState>& second) {
   if (run_) cursor_.fail_late();
-  const bool is_like = first->shape.domain == second->shape.domain &&
-                       first->shape.layout.span == second->shape.layout.span;
+  const bool is_like =
+      first->shape.domain == second->shape.domain && first->shape.layout.span == second->shape.layout.span;
   if (!is_like)
     throw ShapeMismatch("sequence \"" + cursor_.label + "\": \"" + second->label +
                         "\" has not the extents of \"" + first->label +
                         "\", of which it is to be the second copy");
   for (const Copies& other : copies_)
     if (other.first == first || other.second == first || other.first == second || other.second == second)
-      fail_declared(cursor_.label, first->label, "to have a second copy, and one of the two is in another pair");
+      fail_declared(cursor_.label, first->label,
+                    "to have a second copy, and one of the two is in another pair");
   if (first == second)
     fail_declared(cursor_.label, first->label, "to be its own second copy; make another array");
   if (file_storage_of(*first) != nullptr || file_storage_of(*second) != nullptr)

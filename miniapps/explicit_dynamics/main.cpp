@@ -8,7 +8,7 @@
 //   strata-dynamics -m box:64x8x8 -f 'x>=max' -v all=0.01,0,0 -s 2000 -o bar.pvd --output-every 100
 //   strata-dynamics -m rod.msh -v 'head=0,0,-20' -f 'x<=min' -E 2.1e11 -n 0.3 -D 7850 -o rod.e
 //   strata-dynamics --device all --verify
-//   strata-dynamics --device cuda --sweep 1000:4000000 --steps 1000 --kernels fused
+//   strata-dynamics --device cuda --sweep 1000:4000000 --steps 1000 --kernels three
 //
 // What it does is in run.cpp; what is compiled for every device, in simulation.hpp. This file chooses the
 // device, and is compiled by nvcc where there is Cuda.
@@ -28,8 +28,7 @@ namespace strata::inline STRATA_ABI::dynamics {
 namespace {
 
 template <class Device>
-constexpr bool is_gpu =
-    !Device::memory_space::host_accessible && !std::is_same_v<Device, Emulated>;
+constexpr bool is_gpu = !Device::memory_space::host_accessible && !std::is_same_v<Device, Emulated>;
 
 // Calls work(device, settings for it, maker of simulations there); no name is the best device there is.
 template <class Work>

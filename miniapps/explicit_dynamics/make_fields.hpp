@@ -39,8 +39,8 @@ template <class T, class D>
 struct Body {
   Fields<T, CoherentArrays<D>> fields;
   Fields<T, CoherentArrays<D>> second;  // copies of what steps change, for steps that are done again
-  fem::MeshOrder order;    // what is stored where
-  Places nodes, elements;  // and where what is
+  fem::MeshOrder order;                 // what is stored where
+  Places nodes, elements;               // and where what is
 };
 
 inline fem::ElementCorners corners_of(const fem::MeshOnHost& mesh) {

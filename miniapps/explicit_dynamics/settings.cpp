@@ -30,7 +30,8 @@ void declare(miniapp::Options& options, DynamicsSettings& s) {
   options.add("-f,--fix", &s.fix, "SEL[=xyz]", "nodes that are held, in all or in some directions");
   options.add("--dt", &s.dt, "DT|stable", "time step");
   options.add("--safety", &s.safety, "S", "factor of the stable time step");
-  options.add("--dt-every", &s.dt_every, "K", "steps for which a stable time step is kept, unless it becomes too long");
+  options.add("--dt-every", &s.dt_every, "K",
+              "steps for which a stable time step is kept, unless it becomes too long");
   options.add("-s,--steps", &s.steps, "N", "time steps");
   options.add("--hourglass", &s.hourglass, "none|stiffness:K|viscous:E", "what resists hourglass modes");
   options.add("--bulk-viscosity", &s.bulk_viscosity, "B1,B2", "linear and quadratic, such as 0.06,1.2");

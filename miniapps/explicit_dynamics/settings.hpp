@@ -39,8 +39,8 @@ void declare(miniapp::Options& options, DynamicsSettings& settings);
 /// called after parsing, before the echo.
 void choose_sample(DynamicsSettings& settings);
 
-/// The same with the kernels that are faster on a device, where none are chosen. Measured: one kernel on a GPU,
-/// where memory bounds the three, and these on hosts, where the one has too few registers.
+/// The same with the kernels that are faster on a device, where none are chosen. Measured: one kernel on a
+/// GPU, where memory bounds the three, and these on hosts, where the one has too few registers.
 DynamicsSettings with_kernels_for(const DynamicsSettings& settings, bool is_gpu);
 
 /// UsageError.

@@ -291,7 +291,8 @@ class Simulation final : public Dynamics {
   }
   SlicedSteps<T, Where>& sliced() {
     if (!sliced_)
-      sliced_ = std::make_unique<SlicedSteps<T, Where>>(where_, body_, regions_, parameters_, steps_per_pass_);
+      sliced_ =
+          std::make_unique<SlicedSteps<T, Where>>(where_, body_, regions_, parameters_, steps_per_pass_);
     return *sliced_;
   }
   // Buffers of the device, before something else needs them.

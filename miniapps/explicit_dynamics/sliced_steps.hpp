@@ -1,13 +1,12 @@
 // SlicedSteps: the time steps of fields that go through a device in slices. Include it in files that nvcc
 // compiles where there is Cuda.
 //
-// The host keeps the clock. Several steps are done while a slice is on the device: of a given length as many as
-// pay, of a stable one that is kept up to where another is decided. The latter are attempts, whose results go
-// to the second copies of the fields, and are done again where their lengths were wrong (step_lengths.hpp).
-// Where each step decides its length, it is done up to the reduction, the host sets the length, and the nodes of
-// that step begin the next run; forces are then copied to the host between runs, else they never leave the
-// device.
-// SPDX-License-Identifier: Apache-2.0
+// The host keeps the clock. Several steps are done while a slice is on the device: of a given length as many
+// as pay, of a stable one that is kept up to where another is decided. The latter are attempts, whose results
+// go to the second copies of the fields, and are done again where their lengths were wrong
+// (step_lengths.hpp). Where each step decides its length, it is done up to the reduction, the host sets the
+// length, and the nodes of that step begin the next run; forces are then copied to the host between runs,
+// else they never leave the device. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>
@@ -66,9 +65,9 @@ class SlicedSteps {
     add_nodes(steps_, f_, regions);
   }
 
-  /// Does steps, and moves the clock over them. Where one fails the clock says so, and failed() which elements:
-  /// they have gone on to it, the nodes have not, as in core; with given lengths later steps are in the fields,
-  /// too. `stable_dt` gives the least stable step of the configuration.
+  /// Does steps, and moves the clock over them. Where one fails the clock says so, and failed() which
+  /// elements: they have gone on to it, the nodes have not, as in core; with given lengths later steps are in
+  /// the fields, too. `stable_dt` gives the least stable step of the configuration.
   template <class F>
   void advance(Clock& clock, index_t steps, const F& stable_dt) {
     if (clock.failure != Failure::None || steps == 0) return;

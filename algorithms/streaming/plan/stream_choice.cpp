@@ -296,7 +296,8 @@ class Planner {
     for (double t = 1; t <= 4096; t = std::max(t + 1, t * 1.25)) {
       const int wanted = std::min(static_cast<int>(t), std::max(all, 1));
       // As few as make no more passes: the last one then is as long as the others, and windows are shorter.
-      const int passes = (all + wanted - 1) / wanted, even = std::max((all + passes - 1) / std::max(passes, 1), 1);
+      const int passes = (all + wanted - 1) / wanted,
+                even = std::max((all + passes - 1) / std::max(passes, 1), 1);
       const int count = std::min(even * loops_, problem_.steps);
       if (counts.empty() || counts.back() != count) counts.push_back(count);
       if (even >= all) break;

@@ -117,7 +117,8 @@ TYPED_TEST(StreamedDynamics, StepsKeptForAWhile) {
     index_t every, limit;
     bool fused;
   };
-  for (const Case& c : {Case{along_x, 4, budget, true}, {along_z, 7, 2 * budget, false},
+  for (const Case& c : {Case{along_x, 4, budget, true},
+                        {along_z, 7, 2 * budget, false},
                         {"box:11x9x20:1,1,2:random=0.15", 32, budget, true},
                         {"box:24x7x5:4,1,1:random=0.1", 3, 800000, false}}) {
     Parameters p = every_force();
