@@ -6,7 +6,8 @@
 // go to the second copies of the fields, and are done again where their lengths were wrong
 // (step_lengths.hpp). Where each step decides its length, it is done up to the reduction, the host sets the
 // length, and the nodes of that step begin the next run; forces are then copied to the host between runs,
-// else they never leave the device. SPDX-License-Identifier: Apache-2.0
+// else they never leave the device.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>
