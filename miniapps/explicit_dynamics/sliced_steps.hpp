@@ -77,11 +77,11 @@ class SlicedSteps {
     else advance_kept(clock, steps, stable_dt);
   }
   const SlowestElements<T>& failed() const { return failed_; }
-  /// A number of steps that go well together.
+  /// A number of steps up to multiples of which they go well together.
   index_t steps_at_once() {
-    constexpr index_t passes = 8;
+    constexpr index_t passes = 8, decided_steps = 32;
     if (parameters_.dt > 0) return passes * steps_.planned(most_planned).steps_per_pass;
-    return passes * std::min(parameters_.dt_every, most_lengths);
+    return parameters_.decides_each_step() ? decided_steps : std::min(parameters_.dt_every, most_lengths);
   }
   /// Frees the device's memory until the next steps.
   void release() { steps_.release(); }
