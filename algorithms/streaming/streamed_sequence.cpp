@@ -276,8 +276,8 @@ index_t SequenceRuns::result_bytes() {
   return bytes;
 }
 
-// How many of `count` loops are done at once: with their plan, which is kept. The second one knows how long
-// kernels take.
+// How many of `count` loops are done at once: with their plan, which is kept. Unless the first one knows how
+// long kernels take, the second one does.
 int SequenceRuns::part_of(int count) {
   const auto known = std::find_if(plans_.begin(), plans_.end(),
                                   [&](const Plan& p) { return p.first == cursor_.next && p.count == count; });
@@ -288,8 +288,11 @@ int SequenceRuns::part_of(int count) {
     return known->part;
   }
   const int part = plan_part(count);
+  const std::vector<streaming::StreamLoop>& loops = run_->problem().loops;
+  const bool is_measured = std::all_of(
+      loops.begin(), loops.end(), [](const streaming::StreamLoop& loop) { return loop.seconds_per_row > 0; });
   if (known == plans_.end()) {
-    plans_.push_back({cursor_.next, count, part, 1, run_->plan()});
+    plans_.push_back({cursor_.next, count, part, is_measured ? 2 : 1, run_->plan()});
   } else {
     *known = {cursor_.next, count, part, 2, run_->plan()};
   }
