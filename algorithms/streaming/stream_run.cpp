@@ -82,6 +82,7 @@ void StreamRun::set_arrays(const std::vector<Ref<CoherentState>>& arrays,
 }
 const StreamReport& StreamRun::report() const { return parts_->report; }
 const StreamPlan& StreamRun::plan() const { return parts_->job.plan; }
+index_t StreamRun::budget() const { return parts_->job.budget; }
 DeviceInstance& StreamRun::device() const { return parts_->job.device; }
 int StreamRun::passes_begun() const { return parts_->pass + 1; }
 int StreamRun::result_side() const { return parts_->copies.side(); }

@@ -82,6 +82,8 @@ class StreamRun : public RefCounted {
   void run(const Launch& launch, bool progress);
   const StreamReport& report() const;
   const StreamPlan& plan() const;
+  /// What was given for it.
+  index_t budget() const;
   DeviceInstance& device() const;
 
   // The steps of run(), for several devices that share arrays.

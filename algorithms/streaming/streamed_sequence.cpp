@@ -54,6 +54,7 @@ struct SequenceRuns::Plan {
   int first, count;
   int part;  // so many loops at once: the results of more would take too much room
   int uses;
+  index_t budget;              // without that of results
   streaming::StreamPlan plan;  // of such a part
 };
 
@@ -249,13 +250,14 @@ void SequenceRuns::set_count(int count) {
   declare_modes(count);
 }
 
-// Plans loops that begin with the next one; their results take room, too. False where that is most of the
-// budget: less memory for slices makes them smaller, and more slices have more results.
-bool SequenceRuns::plan(int count) {
-  for (index_t room = 0; room <= budget_ / 2;) {
+// Plans loops that begin with the next one, unless they are planned for all of the budget; their results take
+// room, too. False where that is most of the budget: less memory for slices makes them smaller, and more
+// slices have more results.
+bool SequenceRuns::plan(int count, bool is_planned) {
+  for (index_t room = 0; room <= budget_ / 2; is_planned = false) {
     set_count(count);
     try {
-      run_->plan(budget_ - room, options_, kernels_);
+      if (!is_planned) run_->plan(budget_ - room, options_, kernels_);
     } catch (const OutOfMemory& error) {
       if (room == 0) throw;
       throw OutOfMemory("sequence \"" + cursor_.label + "\": of a budget of " + string_from_bytes(budget_) +
@@ -263,7 +265,10 @@ bool SequenceRuns::plan(int count) {
                         ", and the rest is too little: " + error.what());
     }
     const index_t results = result_bytes();
-    if (results <= room) return true;
+    if (run_->plan().device_bytes + results <= budget_) {
+      run_->take(streaming::StreamPlan(run_->plan()), budget_ - results);
+      return true;
+    }
     room = results + results / 4;
   }
   return false;
@@ -283,7 +288,7 @@ int SequenceRuns::part_of(int count) {
                                   [&](const Plan& p) { return p.first == cursor_.next && p.count == count; });
   if (known != plans_.end() && known->uses > 1) {
     set_count(known->part);
-    run_->take(known->plan, budget_);
+    run_->take(known->plan, known->budget);
     result_bytes();
     return known->part;
   }
@@ -292,9 +297,9 @@ int SequenceRuns::part_of(int count) {
   const bool is_measured = std::all_of(
       loops.begin(), loops.end(), [](const streaming::StreamLoop& loop) { return loop.seconds_per_row > 0; });
   if (known == plans_.end()) {
-    plans_.push_back({cursor_.next, count, part, is_measured ? 2 : 1, run_->plan()});
+    plans_.push_back({cursor_.next, count, part, is_measured ? 2 : 1, run_->budget(), run_->plan()});
   } else {
-    *known = {cursor_.next, count, part, 2, run_->plan()};
+    *known = {cursor_.next, count, part, 2, run_->budget(), run_->plan()};
   }
   return part;
 }
@@ -312,7 +317,7 @@ int SequenceRuns::plan_part(int count) {
         static_cast<double>(part) * static_cast<double>(budget_ / 8) / static_cast<double>(results);
     part = std::max(pass, static_cast<int>(fitting) / pass * pass);
   }
-  while (!plan(part)) {
+  for (bool is_planned = true; !plan(part, is_planned); is_planned = false) {
     const int loops = loop_count(), fewer = part / 2 / loops * loops;
     if (part <= loops)
       throw OutOfMemory(

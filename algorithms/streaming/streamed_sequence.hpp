@@ -86,7 +86,7 @@ class SequenceRuns {
   StreamReport run(int count, bool to_second);
   void declare_modes(int count);
   void set_count(int count);
-  bool plan(int count);
+  bool plan(int count, bool is_planned);
   index_t result_bytes();
   int part_of(int count);
   int plan_part(int count);
