@@ -1,6 +1,7 @@
 // The code of docs/out_of_core.md. Everything here is compiled and run as a test; the regions between the
 // marks are shown there. Arrays are small, and budgets smaller still.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -94,6 +95,10 @@ struct Kinetic {
   STRATA_FUNCTION void operator()(auto i, auto v, double& sum) const { sum += 0.5 * v(i) * v(i); }
 };
 
+struct Double {
+  STRATA_FUNCTION void operator()(auto i, auto x) const { x(i) *= 2; }
+};
+
 template <class Device>
 void sequence(const Device& device) {
   const index_t n = 1'000'000;
@@ -112,6 +117,24 @@ void sequence(const Device& device) {
 //! [sequence]
   check(kinetic.size() == 100 && kinetic[0] == 0.75 && report.bytes_to_host >= 16 * (n - 2));
   check(x(n / 2 + 120) == 0.0 && x(n / 2 + 40) != 0.0);
+  const CoherentArray<double, rank<1>> second("second copy of x", n, uninitialized);
+  double at_most = 8;
+  for (index_t i = 0; i < n; ++i) x(i) = 1;
+//! [attempt]
+  Sequence growth("growth", where);
+  std::vector<double> total;
+  growth.second_copy(x, second);                                            // which no loop is declared with
+  growth.loop("double", n, Double{}, inout(x));
+  growth.loop_reduce("sum", n, Add{}, each_step(Sum, total), in(x));
+  const auto allowed = [&](double sum) { return sum <= at_most * static_cast<double>(n); };
+  growth.attempt(10);                                                       // `second` has the results, x what it had
+  const auto good = std::find_if_not(total.begin(), total.end(), allowed) - total.begin();
+  if (good < 10) growth.attempt(static_cast<int>(good));                    // again, from the same begin
+  growth.accept();                                                          // the next run begins with `second`
+//! [attempt]
+  check(good == 3 && second(n - 1) == 8.0 && x(n - 1) == 1.0);
+  growth.attempt(1);
+  check(x(n - 1) == 16.0 && second(n - 1) == 8.0);
 }
 
 //! [heat]

@@ -1,7 +1,7 @@
 // Explicit dynamics whose fields are four times what the device may hold of them, against the same in core: a
-// bar that is long beside what a step reads of its neighbours, and a cube. Element-steps a second; and bytes
-// a second against the link by hand, where each step is a pass (the stable time step of all elements is
-// needed).
+// bar that is long beside what a step reads of its neighbours, and a cube; with given time steps, stable ones
+// that are kept for some steps, and such that each step decides, which takes a pass. Element-steps a second;
+// and bytes a second against the link by hand.
 //
 // On devices other than a GPU the program is for trying itself out: --device, small meshes.
 // SPDX-License-Identifier: Apache-2.0
@@ -32,13 +32,16 @@ class StreamedSteps : public StreamingCases<D> {
   void all() {
     this->measured([&] { this->link(); });
     const bool gpu = is_gpu<D>;
-    this->measured([&] { compare("bar", gpu ? "box:100x100x400:1,1,4" : "box:6x6x48:1,1,8", true); });
-    this->measured([&] { compare("cube", gpu ? "box:160x160x160:1,1,1" : "box:14x14x14", true); });
     this->measured(
-        [&] { compare("cube, a pass each step", gpu ? "box:160x160x160:1,1,1" : "box:14x14x14", false); });
+        [&] { compare("bar", gpu ? "box:100x100x400:1,1,4" : "box:6x6x48:1,1,8", Length::Given); });
+    const char* const cube = gpu ? "box:160x160x160:1,1,1" : "box:14x14x14";
+    this->measured([&] { compare("cube", cube, Length::Given); });
+    this->measured([&] { compare("cube, stable steps", cube, Length::Kept); });
+    this->measured([&] { compare("cube, a pass each step", cube, Length::Decided); });
   }
 
  private:
+  enum class Length { Given, Kept, Decided };
   static Parameters parameters() {
     Parameters p;
     p.poisson = 0.3;
@@ -64,8 +67,9 @@ class StreamedSteps : public StreamingCases<D> {
     return static_cast<double>(s.element_count()) * static_cast<double>(steps) / best;
   }
 
-  void compare(const std::string& name, const std::string& box, bool given) {
+  void compare(const std::string& name, const std::string& box, Length length) {
     Parameters p = parameters();
+    if (length == Length::Decided) p.dt_every = 1;
     double in_core = 0;
     Energies expected;
     index_t elements = 0, steps = 0;
@@ -77,13 +81,13 @@ class StreamedSteps : public StreamingCases<D> {
     {
       const auto s = make_in_core();
       elements = s->element_count();
-      if (given) p.dt = s->stable_dt() / 2;
+      if (length == Length::Given) p.dt = s->stable_dt() / 2;
     }
     // The budget is known when the fields are.
     const index_t bytes = make_streamed_simulation<double>(D{}, mesh, p, index_t{1} << 40)->bytes();
     const auto streamed = make_streamed_simulation<double>(D{}, mesh, p, bytes / 4);
     begin(*streamed);
-    steps = given ? std::max<index_t>(streamed->steps_at_once(), 8) : 8;
+    steps = std::max<index_t>(streamed->steps_at_once(), 8);
     const double rate_streamed = rate(*streamed, steps);
     const StreamReport report = streamed->report();
     {

@@ -46,6 +46,8 @@ namespace strata::inline STRATA_ABI {
 /// kernels and arrays are kept. Not copied. One thread at a time.
 template <class Where>
 class Sequence {
+  using Loops = detail::sequences::SequenceOver<Where>;
+
  public:
   /// No loops yet. `label` names the runs in messages and profiles.
   Sequence(const char* label, const Where& where) : loops_(label, where) {}
@@ -59,6 +61,14 @@ class Sequence {
   void temporary(const BasicCoherentArray<T, Rank, L>& array) {
     loops_.temporary(array);
   }
+
+  /// Of streamed sequences: `second` is like the array, of which loops write all rows, and no loop has it.
+  template <class T, int Rank, class L>
+  void second_copy(const BasicCoherentArray<T, Rank, L>& array,
+                   const BasicCoherentArray<T, Rank, L>& second) requires requires(Loops& loops) {
+    loops.second_copy(array, second);
+  }
+  { loops_.second_copy(array, second); }
 
   /// One more loop: kernel(index..., views...) for every index of `work`. The kernel may be a
   /// by_step(function), or a factory. Over on(...), `work` may be teams, with arrays declared as a whole:
@@ -87,6 +97,13 @@ class Sequence {
   auto run(int steps) { return loops_.run(loops_of(steps)); }
   /// Runs `count` loops, which may be a part of a step.
   auto run_loops(int count) { return loops_.run(count); }
+  /// Of streamed sequences: like run(steps), but arrays with a second copy keep the values of the begin, and
+  /// the copies get the results, so that the same steps can be done again. Until accept(), which exchanges
+  /// the two, other uses of the second copy see these results, and the next run begins with the first one.
+  auto attempt(int steps) requires requires(Loops& loops) { loops.attempt(1); }
+  { return loops_.attempt(loops_of(steps)); }
+  void accept() requires requires(Loops& loops) { loops.accept(); }
+  { loops_.accept(); }
   /// The next run begins with this loop, counted from 0.
   void begin_with(int loop) { loops_.begin_with(loop); }
   /// Frees, until the next run, the graphs, or the device's memory (except that of resident arrays), that are
@@ -94,15 +111,13 @@ class Sequence {
   void release() { loops_.release(); }
   /// Of streamed sequences: the report of run(steps) without running it, or of its first part where the
   /// results of all steps do not fit. Throws OutOfMemory.
-  auto planned(int steps) requires requires(detail::sequences::SequenceOver<Where>& loops) {
-    loops.planned(1);
-  }
+  auto planned(int steps) requires requires(Loops& loops) { loops.planned(1); }
   { return loops_.planned(loops_of(steps)); }
 
  private:
   int loops_of(int steps) const { return loops_.cursor().count_of(steps); }
 
-  detail::sequences::SequenceOver<Where> loops_;
+  Loops loops_;
 };
 
 }  // namespace strata::inline STRATA_ABI

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <functional>
-#include <numeric>
 #include <string>
 
 #include <strata/algorithms/streaming/file_stage.hpp>
@@ -83,12 +82,15 @@ void complete_problem(StreamProblem& problem, const std::vector<Ref<CoherentStat
 }
 
 StreamArrays::StreamArrays(const StreamProblem& problem, const std::vector<Ref<CoherentState>>& arrays,
-                           bool in_place) {
+                           bool in_place, const std::vector<Ref<CoherentState>>& sources) {
   operands_.resize(arrays.size());
   for (std::size_t a = 0; a < arrays.size(); ++a) {
     operands_[a].state = arrays[a];
     operands_[a].host[0] = operands_[a].host[1] = arrays[a]->main.base;
     if (problem.arrays[a].used) find_memory(problem, problem.arrays[a], operands_[a], in_place);
+    if (a >= sources.size() || !sources[a]) continue;
+    operands_[a].source = sources[a];
+    operands_[a].host[0] = sources[a]->main.base;
   }
   while (!take(problem)) continue;
 }
@@ -117,21 +119,39 @@ void StreamArrays::find_memory(const StreamProblem& problem, const StreamArray& 
 // Uses of all arrays. Nothing is claimed before all are there: where one of them fails, none has changed.
 // False where work of others failed meanwhile.
 bool StreamArrays::take(const StreamProblem& problem) {
-  for (Operand& operand : operands_) operand.use.end();
+  for (Operand& operand : operands_) {
+    operand.use.end();
+    operand.use_of_source.end();
+  }
   // All threads take arrays in one order: none waits for another that waits for it.
-  std::vector<std::size_t> order(operands_.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return std::less<const CoherentState*>()(&*operands_[a].state, &*operands_[b].state);
+  struct Use {
+    std::size_t operand;
+    Ref<CoherentState> state;
+    bool is_source;
+  };
+  std::vector<Use> order;
+  for (std::size_t a = 0; a < operands_.size(); ++a) {
+    if (!problem.arrays[a].used) continue;
+    order.push_back({a, operands_[a].state, false});
+    if (operands_[a].source) order.push_back({a, operands_[a].source, true});
+  }
+  std::stable_sort(order.begin(), order.end(), [](const Use& a, const Use& b) {
+    return std::less<const CoherentState*>()(&*a.state, &*b.state);
   });
   const std::uint64_t recoveries = recoveries_by_now();
   std::vector<HostClaim> claims;
   const CoherentState* last = nullptr;
-  for (const std::size_t a : order) {
+  for (const Use& use : order) {
+    const std::size_t a = use.operand;
     const StreamArray& here = problem.arrays[a];
-    if (!here.used) continue;
-    CoherentState& state = *operands_[a].state;
-    const AccessMode mode = here.use == StreamArray::Use::State ? AccessMode::InOut : here.mode;
+    CoherentState& state = *use.state;
+    if (use.is_source) {
+      operands_[a].use_of_source = HostUseScope(use.state, state.shape.domain, AccessMode::In, false);
+      continue;
+    }
+    const AccessMode mode = here.use == StreamArray::Use::State ? AccessMode::InOut
+                            : operands_[a].source               ? AccessMode::Out
+                                                                : here.mode;
     check_file_use(state, writes(mode));
     if (writes(mode)) mark_file_incomplete(state);
     if (last == &state) continue;  // read twice
@@ -170,6 +190,7 @@ void StreamArrays::end(int side) {
       copy_arrays(to, from, static_cast<std::size_t>(state.shape.element_bytes), &host.default_queue());
     }
     operand.use.end();
+    operand.use_of_source.end();
   }
 }
 

@@ -35,12 +35,16 @@ void StreamCopies::set_arrays(const StreamArrays& arrays) {
       pinned_ = pinned_ && files_.is_pinned(a);
       continue;
     }
-    if (!state.pinned)
-      state.pinned = job_.device.pin(state.main.base, static_cast<std::size_t>(state.shape.bytes()));
-    // A second copy lies where the first one was made.
-    const bool second_too = host_[a][1] == host_[a][0] || state.main.space.shared;
-    if (!state.pinned || !second_too) pinned_ = false;
+    pin(a, state);
+    if (job_.sources[a]) pin(a, *job_.sources[a]);
   }
+}
+void StreamCopies::pin(std::size_t a, CoherentState& state) {
+  if (!state.pinned)
+    state.pinned = job_.device.pin(state.main.base, static_cast<std::size_t>(state.shape.bytes()));
+  // A second copy of a state lies where the first one was made.
+  const bool second_too = !job_.is_state(a) || host_[a][1] == host_[a][0] || state.main.space.shared;
+  if (!state.pinned || !second_too) pinned_ = false;
 }
 
 // ---- sides of copies
@@ -70,12 +74,12 @@ void StreamCopies::move(long tile) {
 }
 void StreamCopies::download(long tile, int pass) {
   for (const StreamCopy& part : tiles_.tile(tile).downloads) {
-    copy(part, tile, false);
+    copy(part, tile, false, pass);
     keep_for_others(part, tile, pass);
   }
 }
 
-void StreamCopies::copy(const StreamCopy& copy, long tile, bool is_upload) {
+void StreamCopies::copy(const StreamCopy& copy, long tile, bool is_upload, int pass) {
   const std::size_t a = static_cast<std::size_t>(copy.array);
   const index_t bytes = rows_of(copy.rows) * job_.problem.arrays[a].row_bytes;
   (is_upload ? bytes_.to_device : bytes_.to_host) += bytes;
@@ -87,7 +91,10 @@ void StreamCopies::copy(const StreamCopy& copy, long tile, bool is_upload) {
     return;
   }
   char* base = files_.staged(copy, tile, is_upload);
-  if (base == nullptr) base = host_[a][static_cast<std::size_t>(job_.is_state(a) ? copy.side ^ turned_ : 0)];
+  if (base == nullptr) {
+    const bool is_source = is_upload && pass == 0;
+    base = host_[a][job_.is_state(a) ? static_cast<std::size_t>(copy.side ^ turned_) : is_source ? 0 : 1];
+  }
   const LayoutDescriptor layout = layout_of(a, copy.rows);
   const CopySide host = on_host(a, base, layout), device = on_device(a, device_base, layout);
   if (is_upload) copy_arrays(device, host, element_bytes(a), &queue);
@@ -97,12 +104,12 @@ void StreamCopies::copy(const StreamCopy& copy, long tile, bool is_upload) {
 // To the device, from who has it: where others keep rows from the pass before, from them.
 void StreamCopies::bring(const StreamCopy& all, long tile, int pass) {
   const std::size_t a = static_cast<std::size_t>(all.array);
-  if (seams_ == nullptr || pass == 0 || !job_.is_state(a)) return copy(all, tile, true);
+  if (seams_ == nullptr || pass == 0 || !job_.is_state(a)) return copy(all, tile, true, pass);
   for (const SeamPlan::Source& source : seams_->plan().sources(number_, all.rows)) {
     StreamCopy part = all;
     part.rows = source.rows;
     if (source.run == SeamPlan::from_host) {
-      copy(part, tile, true);
+      copy(part, tile, true, pass);
       continue;
     }
     const LayoutDescriptor layout = layout_of(a, part.rows);

@@ -63,7 +63,8 @@ class StreamCopies {
   std::size_t element_bytes(std::size_t a) const;
   CopySide on_device(std::size_t a, char* base, const LayoutDescriptor& layout) const;
   CopySide on_host(std::size_t a, char* base, const LayoutDescriptor& layout) const;
-  void copy(const StreamCopy& copy, long tile, bool is_upload);
+  void pin(std::size_t a, CoherentState& state);
+  void copy(const StreamCopy& copy, long tile, bool is_upload, int pass);
   void bring(const StreamCopy& copy, long tile, int pass);
   void keep_for_others(const StreamCopy& copy, long tile, int pass);
   void move(const StreamMove& move, long tile);
@@ -73,7 +74,7 @@ class StreamCopies {
   const StreamQueues& queues_;
   const StreamBuffers& buffers_;
   StreamFiles& files_;
-  std::vector<std::array<char*, 2>> host_;  // of each array, the sides
+  std::vector<std::array<char*, 2>> host_;  // of each array, the sides, or its source and itself
   const StreamSeams* seams_ = nullptr;
   std::size_t number_ = 0;
   bool pinned_ = true;

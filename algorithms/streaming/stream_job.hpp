@@ -18,6 +18,8 @@ struct StreamJob {
   std::vector<Ref<CoherentState>> states;  // of the problem's arrays
   StreamPlan plan;
   index_t budget = 0;  // bytes of the device's memory that the plan may use
+  // From which the first pass reads, where that is another array than the one to which results go; else null.
+  std::vector<Ref<CoherentState>> sources = std::vector<Ref<CoherentState>>(states.size());
 
   bool is_state(std::size_t a) const { return problem.arrays[a].use == StreamArray::Use::State; }
   bool is_whole(std::size_t a) const { return problem.arrays[a].use == StreamArray::Use::Whole; }

@@ -73,8 +73,16 @@ StreamRun::StreamRun(DeviceInstance& device, QueueState& compute, StreamProblem 
 StreamRun::~StreamRun() = default;
 
 StreamProblem& StreamRun::problem() { return parts_->job.problem; }
+void StreamRun::set_arrays(const std::vector<Ref<CoherentState>>& arrays,
+                           const std::vector<Ref<CoherentState>>& sources) {
+  StreamJob& job = parts_->job;
+  job.states = arrays;
+  job.sources = sources;
+  for (std::size_t a = 0; a < arrays.size(); ++a) job.problem.arrays[a].label = arrays[a]->label;
+}
 const StreamReport& StreamRun::report() const { return parts_->report; }
 const StreamPlan& StreamRun::plan() const { return parts_->job.plan; }
+index_t StreamRun::budget() const { return parts_->job.budget; }
 DeviceInstance& StreamRun::device() const { return parts_->job.device; }
 int StreamRun::passes_begun() const { return parts_->pass + 1; }
 int StreamRun::result_side() const { return parts_->copies.side(); }
@@ -188,7 +196,8 @@ void StreamRun::run(const Launch& launch, bool progress) {
   restart();
   Parts& run = *parts_;
   run.arrays = {};
-  run.arrays = Ref<StreamArrays>(new StreamArrays(run.job.problem, run.job.states, in_place()));
+  run.arrays =
+      Ref<StreamArrays>(new StreamArrays(run.job.problem, run.job.states, in_place(), run.job.sources));
   prepare(*run.arrays);
   const auto begin = RunClock::now();
   try {

@@ -68,6 +68,10 @@ class StreamRun : public RefCounted {
   ~StreamRun() override;
 
   StreamProblem& problem();
+  /// Of a sequence, between runs: other arrays, which are like those before. The first pass of a run reads
+  /// array a from `sources[a]`, and all leave its values in `arrays[a]`; null: both are the same.
+  void set_arrays(const std::vector<Ref<CoherentState>>& arrays,
+                  const std::vector<Ref<CoherentState>>& sources);
   /// Makes the plan. Throws OutOfMemory where the budget is too small. A sequence may be planned and run
   /// repeatedly; its loop k is measured as `kernel` and its number.
   void plan(index_t budget, const StreamOptions& options, const std::string& kernel);
@@ -78,6 +82,8 @@ class StreamRun : public RefCounted {
   void run(const Launch& launch, bool progress);
   const StreamReport& report() const;
   const StreamPlan& plan() const;
+  /// What was given for it.
+  index_t budget() const;
   DeviceInstance& device() const;
 
   // The steps of run(), for several devices that share arrays.

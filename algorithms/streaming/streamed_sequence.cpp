@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include <strata/algorithms/streaming/fixed_row.hpp>
 #include <strata/algorithms/streaming/plan/stream_plan.hpp>
@@ -8,6 +9,7 @@
 #include <strata/core/bytes.hpp>
 #include <strata/core/error.hpp>
 #include <strata/views/coherent/coherent_state.hpp>
+#include <strata/views/coherent/file_storage.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -52,6 +54,7 @@ struct SequenceRuns::Plan {
   int first, count;
   int part;  // so many loops at once: the results of more would take too much room
   int uses;
+  index_t budget;              // without that of results
   streaming::StreamPlan plan;  // of such a part
 };
 
@@ -97,6 +100,7 @@ std::vector<streaming::ResidentArrays::Sliced> SequenceRuns::arrays(int count) c
       here.is_written = here.is_written || writes(use.mode);
     }
   }
+  for (const Copies& copies : copies_) all.push_back({copies.second, true, true});
   return all;
 }
 
@@ -130,9 +134,72 @@ void SequenceRuns::set_temporary(const Ref<CoherentState>& state) {
   temporary_.push_back(state);
 }
 
+void SequenceRuns::set_second(const Ref<CoherentState>& first, const Ref<CoherentState>& second) {
+  if (run_) cursor_.fail_late();
+  const bool is_like =
+      first->shape.domain == second->shape.domain && first->shape.layout.span == second->shape.layout.span;
+  if (!is_like)
+    throw ShapeMismatch("sequence \"" + cursor_.label + "\": \"" + second->label +
+                        "\" has not the extents of \"" + first->label +
+                        "\", of which it is to be the second copy");
+  for (const Copies& other : copies_)
+    if (other.first == first || other.second == first || other.first == second || other.second == second)
+      fail_declared(cursor_.label, first->label,
+                    "to have a second copy, and one of the two is in another pair");
+  if (first == second)
+    fail_declared(cursor_.label, first->label, "to be its own second copy; make another array");
+  if (file_storage_of(*first) != nullptr || file_storage_of(*second) != nullptr)
+    fail_declared(cursor_.label, first->label,
+                  "to have a second copy, and one of the two lives in a file; keep both in memory");
+  copies_.push_back({first, second, 0});
+}
+
+// The results of a run are all of the second copies.
+void SequenceRuns::check_copies() {
+  for (Copies& copies : copies_) {
+    const auto number = [&](const Ref<CoherentState>& state) {
+      return static_cast<std::size_t>(std::find(states_.begin(), states_.end(), state) - states_.begin());
+    };
+    copies.array = number(copies.first);
+    if (number(copies.second) < states_.size())
+      fail_declared(cursor_.label, copies.second->label, "as a second copy, and for a loop");
+    bool is_written = false;
+    for (const Loop& loop : loops_)
+      for (const streaming::StreamLoop::Use& use : loop.data.uses) {
+        const ResidentRows work = loop.data.work;
+        is_written = is_written || (static_cast<std::size_t>(use.array) == copies.array && writes(use.mode) &&
+                                    work.begin <= 0 && work.end >= copies.first->shape.domain.extent(0));
+      }
+    if (!is_written)
+      fail_declared(cursor_.label, copies.first->label,
+                    "to have a second copy, and no loop writes all of its rows; leave it out");
+  }
+}
+
+void SequenceRuns::accept() {
+  if (!has_attempt_)
+    throw Error("sequence \"" + cursor_.label +
+                "\": accept() follows an attempt(), of which it takes the results; there is none");
+  has_attempt_ = false;
+  for (Copies& copies : copies_) {
+    std::swap(copies.first, copies.second);
+    states_[copies.array] = copies.first;
+  }
+}
+
+StreamReport SequenceRuns::attempt(int count) {
+  if (cursor_.next != 0 || loops_.empty() || count % loop_count() != 0)
+    throw Error("sequence \"" + cursor_.label +
+                "\": an attempt() begins with the first loop; say begin_with(0) before it");
+  const StreamReport report = run(count, true);
+  has_attempt_ = !only_plan_;
+  return report;
+}
+
 void SequenceRuns::release() { run_ = {}; }
 
 void SequenceRuns::complete() {
+  check_copies();
   streaming::StreamProblem problem;
   problem.label = cursor_.label;
   problem.arrays = arrays_;
@@ -183,13 +250,14 @@ void SequenceRuns::set_count(int count) {
   declare_modes(count);
 }
 
-// Plans loops that begin with the next one; their results take room, too. False where that is most of the
-// budget: less memory for slices makes them smaller, and more slices have more results.
-bool SequenceRuns::plan(int count) {
-  for (index_t room = 0; room <= budget_ / 2;) {
+// Plans loops that begin with the next one, unless they are planned for all of the budget; their results take
+// room, too. False where that is most of the budget: less memory for slices makes them smaller, and more
+// slices have more results.
+bool SequenceRuns::plan(int count, bool is_planned) {
+  for (index_t room = 0; room <= budget_ / 2; is_planned = false) {
     set_count(count);
     try {
-      run_->plan(budget_ - room, options_, kernels_);
+      if (!is_planned) run_->plan(budget_ - room, options_, kernels_);
     } catch (const OutOfMemory& error) {
       if (room == 0) throw;
       throw OutOfMemory("sequence \"" + cursor_.label + "\": of a budget of " + string_from_bytes(budget_) +
@@ -197,7 +265,10 @@ bool SequenceRuns::plan(int count) {
                         ", and the rest is too little: " + error.what());
     }
     const index_t results = result_bytes();
-    if (results <= room) return true;
+    if (run_->plan().device_bytes + results <= budget_) {
+      run_->take(streaming::StreamPlan(run_->plan()), budget_ - results);
+      return true;
+    }
     room = results + results / 4;
   }
   return false;
@@ -210,22 +281,25 @@ index_t SequenceRuns::result_bytes() {
   return bytes;
 }
 
-// How many of `count` loops are done at once: with their plan, which is kept. The second one knows how long
-// kernels take.
+// How many of `count` loops are done at once: with their plan, which is kept. Unless the first one knows how
+// long kernels take, the second one does.
 int SequenceRuns::part_of(int count) {
   const auto known = std::find_if(plans_.begin(), plans_.end(),
                                   [&](const Plan& p) { return p.first == cursor_.next && p.count == count; });
   if (known != plans_.end() && known->uses > 1) {
     set_count(known->part);
-    run_->take(known->plan, budget_);
+    run_->take(known->plan, known->budget);
     result_bytes();
     return known->part;
   }
   const int part = plan_part(count);
+  const std::vector<streaming::StreamLoop>& loops = run_->problem().loops;
+  const bool is_measured = std::all_of(
+      loops.begin(), loops.end(), [](const streaming::StreamLoop& loop) { return loop.seconds_per_row > 0; });
   if (known == plans_.end()) {
-    plans_.push_back({cursor_.next, count, part, 1, run_->plan()});
+    plans_.push_back({cursor_.next, count, part, is_measured ? 2 : 1, run_->budget(), run_->plan()});
   } else {
-    *known = {cursor_.next, count, part, 2, run_->plan()};
+    *known = {cursor_.next, count, part, 2, run_->budget(), run_->plan()};
   }
   return part;
 }
@@ -243,7 +317,7 @@ int SequenceRuns::plan_part(int count) {
         static_cast<double>(part) * static_cast<double>(budget_ / 8) / static_cast<double>(results);
     part = std::max(pass, static_cast<int>(fitting) / pass * pass);
   }
-  while (!plan(part)) {
+  for (bool is_planned = true; !plan(part, is_planned); is_planned = false) {
     const int loops = loop_count(), fewer = part / 2 / loops * loops;
     if (part <= loops)
       throw OutOfMemory(
@@ -263,15 +337,29 @@ StreamReport SequenceRuns::planned(int count) {
   return run_->report();
 }
 
-StreamReport SequenceRuns::run(int count) {
+// Where the results of the next part of a run go, and where it begins.
+void SequenceRuns::set_copies(bool to_second, bool from_first) {
+  if (copies_.empty()) return;
+  std::vector<Ref<CoherentState>> results = states_, sources(states_.size());
+  for (const Copies& copies : copies_) {
+    if (!to_second) continue;
+    results[copies.array] = copies.second;
+    if (from_first) sources[copies.array] = copies.first;
+  }
+  run_->set_arrays(results, sources);
+}
+
+StreamReport SequenceRuns::run(int count, bool to_second) {
   cursor_.check_count(count);
   if (only_plan_) return planned(count);
+  has_attempt_ = false;
   if (loops_.empty() || count == 0) return {};
   if (!run_) complete();
   has_begun_ = false;
   StreamReport all;
   for (int begin = cursor_.next, done = 0; done < count;) {
     const int part = part_of(count - done);
+    set_copies(to_second, done == 0);
     StreamReport report = run_part(part, begin, done);
     if (done > 0) {
       report.passes += all.passes;

@@ -10,6 +10,9 @@
 // options of the place chunk (work items of the loop that a run begins with), slots and steps_per_pass count
 // here.
 //
+// attempt() leaves the results of arrays in their second copies, so that steps can be done again from their
+// begin; accept() exchanges the copies.
+//
 // A run returns when the results are in host memory; other uses of its arrays wait until then. Results of
 // reductions go to the host. Functors whose result does not depend on the order, as that of a minimum, may
 // declare `static constexpr bool any_order = true`: slices may then be cut anywhere. Errors are those of
@@ -52,8 +55,13 @@ class SequenceRuns {
   int add_array(const Ref<CoherentState>& state, const streaming::StreamArray& declared);
   void add_loop(Loop&& loop);
   void set_temporary(const Ref<CoherentState>& state);
+  void set_second(const Ref<CoherentState>& first, const Ref<CoherentState>& second);
   /// Runs `count` loops, beginning after the last one that ran.
-  StreamReport run(int count);
+  StreamReport run(int count) { return run(count, false); }
+  /// The same, of whole steps, with the results in the second copies of arrays that have some.
+  StreamReport attempt(int count);
+  /// Exchanges the copies.
+  void accept();
   StreamReport planned(int count);
   int loop_count() const { return static_cast<int>(loops_.size()); }
   const sequences::LoopCursor& cursor() const { return cursor_; }
@@ -67,10 +75,18 @@ class SequenceRuns {
 
  private:
   struct Plan;
+  // An array's two copies, and its number.
+  struct Copies {
+    Ref<CoherentState> first, second;
+    std::size_t array;
+  };
   void complete();
+  void check_copies();
+  void set_copies(bool to_second, bool from_first);
+  StreamReport run(int count, bool to_second);
   void declare_modes(int count);
   void set_count(int count);
-  bool plan(int count);
+  bool plan(int count, bool is_planned);
   index_t result_bytes();
   int part_of(int count);
   int plan_part(int count);
@@ -85,11 +101,13 @@ class SequenceRuns {
   std::vector<streaming::StreamArray> arrays_;
   std::vector<Ref<CoherentState>> states_;
   std::vector<Ref<CoherentState>> temporary_;
+  std::vector<Copies> copies_;
   Ref<streaming::StreamRun> run_;
   std::string kernels_;
   std::vector<Plan> plans_;
   sequences::LoopCursor cursor_;
   bool has_begun_ = false;
+  bool has_attempt_ = false;  // whose results are in the second copies
 };
 
 /// For each time that loop `loop` runs, its nodes of the tree of reductions, or, for reductions in any order,
@@ -132,6 +150,11 @@ class SequenceOver<Streamed<On<D>>> {
     if (!array) fail_no_array();
     runs_.set_temporary(array.state());
     resident_->set_temporary(array.state());
+  }
+  template <class A>
+  void second_copy(const A& array, const A& second) {
+    if (!array || !second) fail_no_array();
+    runs_.set_second(array.state(), second.state());
   }
 
   template <class R, class K, class... Accesses>
@@ -195,17 +218,12 @@ class SequenceOver<Streamed<On<D>>> {
   }
 
   StreamReport run(int count) {
-    cursor().check_count(count);
-    if (where_.only_plan) {
-      resident_->check(cursor().next, count, runs_.arrays(count));
-      return runs_.run(count);
-    }
-    StreamReport report;
-    resident_->during(
-        cursor().next, count, runs_.arrays(count), [&] { report = runs_.run(count); },
-        [&] { return runs_.has_begun(); });
-    return report;
+    return run_by(count, [&] { return runs_.run(count); });
   }
+  StreamReport attempt(int count) {
+    return run_by(count, [&] { return runs_.attempt(count); });
+  }
+  void accept() { runs_.accept(); }
   StreamReport planned(int count) { return runs_.planned(count); }
   const LoopCursor& cursor() const { return runs_.cursor(); }
   void begin_with(int loop) { runs_.begin_with(loop); }
@@ -224,6 +242,18 @@ class SequenceOver<Streamed<On<D>>> {
     }
   };
 
+  StreamReport run_by(int count, const Function<StreamReport()>& run) {
+    cursor().check_count(count);
+    if (where_.only_plan) {
+      resident_->check(cursor().next, count, runs_.arrays(count));
+      return run();
+    }
+    StreamReport report;
+    resident_->during(
+        cursor().next, count, runs_.arrays(count), [&] { report = run(); },
+        [&] { return runs_.has_begun(); });
+    return report;
+  }
   template <class K, class R, class... Accesses>
   SequenceRuns::Loop make_loop(const char* label, const R& work, Places& places,
                                streaming::ResidentArrays::Loop& kept, const Accesses&... accesses) {

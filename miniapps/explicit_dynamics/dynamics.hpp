@@ -95,7 +95,8 @@ class Dynamics {
 
   /// Enqueues `steps` steps.
   virtual void advance(index_t steps) = 0;
-  /// A number of steps that advance() does well together; 0: any.
+  /// Not 0: advance() does steps up to a multiple of this number well together, and they are done when it
+  /// returns.
   virtual index_t steps_at_once() { return 0; }
   /// Sentences on where the fields are, if not in the device's memory, else nothing.
   virtual std::string storage() const { return {}; }

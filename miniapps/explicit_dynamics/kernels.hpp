@@ -124,7 +124,10 @@ struct LeastStep {
   STRATA_FUNCTION static void join(T& least, const T& other) { least = other < least ? other : least; }
 };
 
-/// Ends the reduction over the elements, on the device: prev_dt = dt, dt = the next step.
+/// Ends the reduction over the elements, on the device: prev_dt = dt, dt = the next step. A stable step is
+/// decided every so many steps, from what the step before has found, so that its length is known before its
+/// elements are computed; in the first step, in every one where `every` is 1, and where the one that is kept
+/// would be too long, from what this step has found.
 template <class ClockView>
 struct SetNextTimeStep {
   ClockView clock;
@@ -142,11 +145,16 @@ struct SetNextTimeStep {
       c.dt = c.prev_dt = 0;
       return;
     }
+    const double stable_before = c.stable_dt;
     c.stable_dt = stable;
     if (stable < c.minimum_dt) c.minimum_dt = stable;
     c.prev_dt = c.dt;
-    if (user_dt > 0) c.dt = user_dt;
-    else if (c.step % every == 0) c.dt = safety * stable;
+    if (user_dt > 0) {
+      c.dt = user_dt;
+    } else {
+      if (c.step % every == 0) c.dt = safety * stable_before;
+      if (every == 1 || c.step == 0 || c.dt > stable) c.dt = safety * stable;
+    }
     c.time += c.dt;
     ++c.step;
   }

@@ -26,11 +26,21 @@ auto home_of(const Where& where) {
   return miniapp::main_for(miniapp::first_device(where));
 }
 
+/// An array of these extents, without values.
+template <class A, class Home>
+A array_like(const A& array, const char* label, const Home& home, MemoryMode mode) {
+  if constexpr (A::rank == 1) return A(label, array.extent(0), uninitialized, home, mode);
+  else if constexpr (A::rank == 2)
+    return A(label, array.extent(0), array.extent(1), uninitialized, home, mode);
+  else return A(label, array.extent(0), array.extent(1), array.extent(2), uninitialized, home, mode);
+}
+
 template <class T, class D>
 struct Body {
   Fields<T, CoherentArrays<D>> fields;
-  fem::MeshOrder order;    // what is stored where
-  Places nodes, elements;  // and where what is
+  Fields<T, CoherentArrays<D>> second;  // copies of what steps change, for steps that are done again
+  fem::MeshOrder order;                 // what is stored where
+  Places nodes, elements;               // and where what is
 };
 
 inline fem::ElementCorners corners_of(const fem::MeshOnHost& mesh) {
@@ -80,6 +90,17 @@ void for_each_made(F& f, index_t nodes, index_t elements, bool fused, const Call
   call(f.rate, "rate of deformation", elements, 6);
 }
 
+/// Calls call(array, other) for the fields of `f` and `g` that steps change and read.
+template <class F, class Call>
+void for_each_state(F& f, F& g, const Call& call) {
+  call(f.displacement, g.displacement), call(f.velocity, g.velocity), call(f.work, g.work);
+  call(f.reaction, g.reaction), call(f.rotation, g.rotation), call(f.stretch, g.stretch);
+  call(f.stress, g.stress), call(f.hourglass, g.hourglass), call(f.hourglass_work, g.hourglass_work);
+}
+
+/// Through slices: whether steps may have to be done again.
+inline bool does_again(const Parameters& p) { return !(p.dt > 0) && !p.decides_each_step(); }
+
 /// The corners of elements and those of nodes, by places; a node's in the order of the mesh's elements, in
 /// which forces are summed.
 template <class T, class D>
@@ -124,7 +145,8 @@ Body<T, DeviceOf<Where>> make_fields(const Where& where, const fem::MeshOnHost& 
   of_mesh(f.nodes, "element nodes", e, 8);
   of_mesh(f.offsets, "offsets", n + 1);
   of_mesh(f.corners, "corners", 8 * e);
-  f.clocks = decltype(f.clocks)("clock", index_t{is_streamed ? 3 : 1}, home, mode);
+  const index_t clocks = does_again(p) ? clocks_of_steps(std::min(p.dt_every, most_lengths)) : few_clocks;
+  f.clocks = decltype(f.clocks)("clock", is_streamed ? clocks : 1, home, mode);
   {
     const auto coordinates = f.coordinates.write();
     for (index_t place = 0; place < n; ++place)
@@ -145,7 +167,11 @@ Body<T, DeviceOf<Where>> make_fields(const Where& where, const fem::MeshOnHost& 
     zero(f.displacement, n, 3), zero(f.velocity, n, 3), zero(f.mass, n), zero(f.fixed, n), zero(f.work, n);
     zero(f.reaction, n, 3), zero(f.element_mass, e), zero(f.rotation, e, 9), zero(f.stretch, e, 6);
     zero(f.stress, e, 6), zero(f.hourglass, e, 3, 4), zero(f.hourglass_work, e);
-    if (!(p.dt > 0)) zero(f.element_force, e, 3, 8);
+    if (p.decides_each_step()) zero(f.element_force, e, 3, 8);
+    if (does_again(p))
+      for_each_state(f, body.second, [&]<class Array>(const Array& array, Array& second) {
+        second = array_like(array, (std::string(array.label()) + ", second copy").c_str(), home, mode);
+      });
   }
   // What the host has written.
   const auto& device = miniapp::first_device(where);
@@ -173,7 +199,7 @@ void begin_fields(const Where& where, const Fields<T, CoherentArrays<D>>& f, con
   begin.run(1);
 }
 
-/// The bytes of the fields of steps, as the host has them.
+/// The bytes of the fields of steps, as the host has them, without second copies.
 template <class T, class Arrays>
 index_t bytes_of(const Fields<T, Arrays>& f, bool with_forces) {
   index_t sum = 0;

@@ -25,13 +25,15 @@ struct Parameters {
   double density = 1;                 ///< > 0
   double dt = 0;                      ///< time step; 0: the stable one
   double safety = 0.9;                ///< of the stable time step, > 0 and <= 1
-  index_t dt_every = 1;               ///< steps for which a stable time step is kept
+  index_t dt_every = 32;              ///< steps for which a stable time step is kept, unless it is too long
   double collapse = 1e-6;             ///< a stable step below this times the first one is an error
   double hourglass_stiffness = 0.05;  ///< kappa, 0 to 1
   double hourglass_viscosity = 0;     ///< epsilon, >= 0
   double bulk_linear = 0;             ///< b1, >= 0
   double bulk_quadratic = 0;          ///< b2, >= 0
   Update update = Update::Second;
+  /// Whether all elements have to be done in each step before its length is known.
+  bool decides_each_step() const { return !(dt > 0) && dt_every == 1; }
   bool fused = false;        ///< whether one kernel does the work of the paper's three element functors
   index_t memory_limit = 0;  ///< bytes of the device's memory; 0: all that it has, and in core where it fits
   int devices = 1;           ///< of a kind, which share the body; of a host as many parts

@@ -30,13 +30,15 @@ void declare(miniapp::Options& options, DynamicsSettings& s) {
   options.add("-f,--fix", &s.fix, "SEL[=xyz]", "nodes that are held, in all or in some directions");
   options.add("--dt", &s.dt, "DT|stable", "time step");
   options.add("--safety", &s.safety, "S", "factor of the stable time step");
-  options.add("--dt-every", &s.dt_every, "K", "steps for which a stable time step is kept");
+  options.add("--dt-every", &s.dt_every, "K",
+              "steps for which a stable time step is kept, unless it becomes too long");
   options.add("-s,--steps", &s.steps, "N", "time steps");
   options.add("--hourglass", &s.hourglass, "none|stiffness:K|viscous:E", "what resists hourglass modes");
   options.add("--bulk-viscosity", &s.bulk_viscosity, "B1,B2", "linear and quadratic, such as 0.06,1.2");
   options.add("--update", &s.update, "ORDER", "of the rotation in time", {"first", "second"});
-  options.add("--kernels", &s.kernels, "NAME", "the paper's three over the elements, or all in one",
-              {"three", "fused"});
+  options.add("--kernels", &s.kernels, "NAME",
+              "the paper's three over the elements, or all in one; by default one on GPUs, three on hosts",
+              {"default", "three", "fused"});
   options.add("--devices", &s.devices, "N", "devices of a kind that share the body; of a host parts");
   options.exclude("devices", {"memory-limit"}, "several devices hold the fields, which go through one");
   miniapp::declare_memory(options, s.memory);
@@ -57,6 +59,12 @@ void choose_sample(DynamicsSettings& s) {
   if (!s.velocity.empty() || !s.fix.empty()) return;
   s.velocity = {"all=0.01,0,0"};
   s.fix = {"x>=max"};
+}
+
+DynamicsSettings with_kernels_for(const DynamicsSettings& settings, bool is_gpu) {
+  DynamicsSettings chosen = settings;
+  if (chosen.kernels == "default") chosen.kernels = is_gpu ? "fused" : "three";
+  return chosen;
 }
 
 Parameters parameters_of(const DynamicsSettings& s) {

@@ -18,12 +18,12 @@ struct DynamicsSettings {
   std::vector<std::string> fix;       // "SELECTOR" or "SELECTOR=xz"
   std::string dt = "stable";
   double safety = 0.9;
-  index_t dt_every = 1;
+  index_t dt_every = Parameters().dt_every;
   index_t steps = 1000;
   std::string hourglass = "stiffness:0.05";
   std::string bulk_viscosity = "0,0";
   std::string update = "second";
-  std::string kernels = "three";
+  std::string kernels = "default";
   std::string memory = "default";
   index_t devices = 1;
   index_t output_every = 0;  // 0: the end only
@@ -38,6 +38,10 @@ void declare(miniapp::Options& options, DynamicsSettings& settings);
 /// Without a mesh, velocities and held nodes: a bar that hits a wall; in a sweep, one of each size. To be
 /// called after parsing, before the echo.
 void choose_sample(DynamicsSettings& settings);
+
+/// The same with the kernels that are faster on a device, where none are chosen. Measured: one kernel on a
+/// GPU, where memory bounds the three, and these on hosts, where the one has too few registers.
+DynamicsSettings with_kernels_for(const DynamicsSettings& settings, bool is_gpu);
 
 /// UsageError.
 Parameters parameters_of(const DynamicsSettings& settings);

@@ -74,8 +74,8 @@ void fail_field(const char* what) {
 
 void fail_forces() {
   throw Error(
-      "dynamics: the forces of elements are not kept: with a memory limit and a given --dt they never leave "
-      "the device; ask for them after a step of the stable length, or after an imposed motion");
+      "dynamics: the forces of elements are not kept: with a memory limit they leave the device only where "
+      "each step decides its length, --dt-every 1; ask for them there, or after an imposed motion");
 }
 
 }  // namespace strata::inline STRATA_ABI::dynamics

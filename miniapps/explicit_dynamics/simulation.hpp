@@ -3,9 +3,7 @@
 //
 // The loops of a step are declared once (step_loops.hpp), as a Sequence. In core nothing waits between
 // outputs: a finalize functor sets the clock, in which failures are noted, too. Through slices the host keeps
-// the clock. A step whose length the elements decide is done up to the reduction, the host sets its length,
-// and the nodes of that step begin the next run; forces are then copied to the host between runs. With given
-// steps they never leave the device, and as many steps as pay are done while a slice is there.
+// the clock (sliced_steps.hpp).
 //
 // Through slices, nodes and elements are stored in the order of a MeshOrder, elsewhere in that of the mesh,
 // in which forces are summed at any place: what others see has the same bits. The mesh is made on the host.
@@ -23,6 +21,7 @@
 #include <strata/miniapps/explicit_dynamics/dynamics.hpp>
 #include <strata/miniapps/explicit_dynamics/field_values.hpp>
 #include <strata/miniapps/explicit_dynamics/make_fields.hpp>
+#include <strata/miniapps/explicit_dynamics/sliced_steps.hpp>
 #include <strata/miniapps/explicit_dynamics/step_loops.hpp>
 #include <strata/miniapps/explicit_dynamics/sums.hpp>
 
@@ -140,8 +139,9 @@ class Simulation final : public Dynamics {
   void advance(index_t steps) override {
     if constexpr (is_streamed) {
       if (clock_.failure != Failure::None || steps == 0) return;
-      if (parameters_.dt > 0) advance_given(steps);
-      else advance_stable(steps);
+      has_forces_ = parameters_.decides_each_step();
+      has_gradient_ = false;
+      sliced().advance(clock_, steps, [this] { return stable_dt(); });
     } else {
       for (index_t count = 0; steps > 0; steps -= count) {
         count = std::min<index_t>(steps, most_at_once);
@@ -152,18 +152,15 @@ class Simulation final : public Dynamics {
   void wait() override {
     const Clock now = clock();
     if (now.failure == Failure::None) return;
-    const SlowestElements<T> failed = is_streamed ? failed_ : slowest_now();
+    SlowestElements<T> failed{};
+    if constexpr (is_streamed) failed = sliced().failed();
+    else failed = slowest_now();
     const std::int64_t id = failed.count > 0 ? mesh_.element_id(body_.order.element(failed.first)) : 0;
     fail_simulation({now, id, failed.count, static_cast<double>(failed.dt), device()});
   }
   index_t steps_at_once() override {
-    constexpr index_t passes = 8;
-    if constexpr (is_streamed) {
-      if (parameters_.dt > 0) return passes * sequence().planned(most_planned).steps_per_pass;
-      return std::max(parameters_.dt_every, passes);
-    } else {
-      return 0;
-    }
+    if constexpr (is_streamed) return sliced().steps_at_once();
+    else return 0;
   }
   std::string storage() const override {
     if constexpr (is_streamed)
@@ -171,7 +168,7 @@ class Simulation final : public Dynamics {
              string_from_bytes(where_.budget) + " of the device's in slices; nodes are stored in " +
              (body_.order.node_at.empty() ? "the mesh's own order" : "the order of reverse Cuthill-McKee") +
              ", where an element's lie within " + std::to_string(body_.order.width) + " rows." +
-             (report_.passes > 0 ? " The last run:\n" + report_.explain() : std::string());
+             (sliced_ ? sliced_->text() : std::string());
     else return {};
   }
 
@@ -182,7 +179,7 @@ class Simulation final : public Dynamics {
     Clock now = clock();
     now.dt = dt;
     set_clock(now);
-    if constexpr (is_streamed) show_clocks({dt, 0}, {}, {});
+    if constexpr (is_streamed) show_clocks(f_.clocks, {{dt, 0}});
     release();
     Steps imposed("dynamics: imposed motion", where_);
     if (is_streamed) imposed.temporary(f_.stable_dt);
@@ -271,100 +268,37 @@ class Simulation final : public Dynamics {
     });
   }
 
-  index_t bytes() const override { return bytes_of(f_, !(is_streamed && parameters_.dt > 0)); }
-  const StreamReport& report() const override { return report_; }
+  index_t bytes() const override { return bytes_of(f_, !is_streamed || parameters_.decides_each_step()); }
+  const StreamReport& report() const override {
+    if constexpr (is_streamed)
+      if (sliced_) return sliced_->report();
+    static const StreamReport none;
+    return none;
+  }
 
  private:
   static constexpr index_t most_at_once = index_t{1} << 20;
-  static constexpr int most_planned = 1 << 14;
 
   // ---- the loops of a step
 
-  int loop_count() const { return parameters_.fused ? 3 : 5; }
   Steps& sequence() {
     if (sequence_) return *sequence_;
-    if constexpr (is_streamed) {
-      sequence_ = std::make_unique<Steps>(
-          "dynamics", steps_per_pass_ > 0 ? where_.steps_per_pass(steps_per_pass_) : where_);
-      sequence_->temporary(f_.stable_dt);
-      if (!parameters_.fused) {
-        sequence_->temporary(f_.velocity_gradient);
-        sequence_->temporary(f_.mode_rates);
-        sequence_->temporary(f_.rate);
-      }
-      if (parameters_.dt > 0) sequence_->temporary(f_.element_force);
-    } else {
-      sequence_ = std::make_unique<Steps>("dynamics", where_);
-    }
-    Steps& steps = *sequence_;
-    add_elements(steps, f_, parameters_, regions_);
-    if constexpr (is_streamed)
-      steps.loop_reduce("dynamics: least step", element_count(), FindSlowest<T>{}, slowest_,
-                        in(f_.stable_dt));
-    else add_least_step(steps, f_, parameters_);
-    add_nodes(steps, f_, regions_);
-    return steps;
+    sequence_ = std::make_unique<Steps>("dynamics", where_);
+    add_elements(*sequence_, f_, parameters_, regions_);
+    add_least_step(*sequence_, f_, parameters_);
+    add_nodes(*sequence_, f_, regions_);
+    return *sequence_;
+  }
+  SlicedSteps<T, Where>& sliced() {
+    if (!sliced_)
+      sliced_ =
+          std::make_unique<SlicedSteps<T, Where>>(where_, body_, regions_, parameters_, steps_per_pass_);
+    return *sliced_;
   }
   // Buffers of the device, before something else needs them.
   void release() {
-    if (is_streamed && sequence_) sequence_->release();
-  }
-
-  // ---- through slices
-
-  // What the loops of a run see: the elements and the nodes of its first step, and all later ones.
-  void show_clocks(StepTimes elements, StepTimes nodes, StepTimes later) {
-    const auto clocks = f_.clocks.write();
-    const auto set = [&](ClockNumber number, StepTimes times) {
-      clocks(number) = Clock();
-      clocks(number).dt = times.dt;
-      clocks(number).prev_dt = times.prev_dt;
-    };
-    set(ElementsClock, elements), set(NodesClock, nodes), set(LaterClock, later);
-  }
-  // Moves the clock over one step, as SetNextTimeStep does it on the device. False where the step failed.
-  bool set_next_step(const SlowestElements<T>& slowest) {
-    SetNextTimeStep<Clock*>{&clock_, parameters_.dt, parameters_.safety, parameters_.collapse,
-                            parameters_.dt_every}(slowest.dt);
-    if (clock_.failure != Failure::None) failed_ = slowest;
-    return clock_.failure == Failure::None;
-  }
-  void advance_given(index_t steps) {
-    const double dt = parameters_.dt;
-    has_forces_ = false;
-    has_gradient_ = !is_streamed;
-    for (index_t done = 0; done < steps;) {
-      const int count = static_cast<int>(std::min<index_t>(steps - done, most_planned));
-      show_clocks({clock_.dt, clock_.prev_dt}, {dt, clock_.dt}, {dt, dt});
-      sequence().begin_with(0);
-      report_ = sequence().run(count);
-      for (const SlowestElements<T>& slowest : slowest_)
-        if (!set_next_step(slowest)) return;
-      done += count;
-    }
-  }
-  // A step of which the number is a multiple of dt_every waits for the least stable step of all elements.
-  void advance_stable(index_t steps) {
-    const int loops = loop_count();
-    has_forces_ = true;
-    has_gradient_ = !is_streamed;
-    // The elements of the first step.
-    show_clocks({clock_.dt, clock_.prev_dt}, {}, {});
-    sequence().begin_with(0);
-    report_ = sequence().run_loops(loops - 1);
-    if (!set_next_step(slowest_.at(0))) return;
-    for (index_t done = 0; done < steps;) {
-      // The step that the clock shows waits for its nodes; so many have its length.
-      const index_t every = parameters_.dt_every, of_length = every - (clock_.step - 1) % every;
-      const index_t count = std::min({of_length, steps - done, index_t{most_planned}});
-      show_clocks({}, {clock_.dt, clock_.prev_dt}, {clock_.dt, clock_.dt});
-      const bool is_last = done + count == steps;
-      report_ = sequence().run_loops(static_cast<int>(is_last ? (count - 1) * loops + 1 : count * loops));
-      done += count;
-      // Of the elements that were done after nodes.
-      for (const SlowestElements<T>& slowest : slowest_)
-        if (!set_next_step(slowest)) return;
-    }
+    if constexpr (is_streamed)
+      if (sliced_) sliced_->release();
   }
 
   // ---- values
@@ -448,10 +382,11 @@ class Simulation final : public Dynamics {
   const Parameters parameters_;
   const Material<T> material_;
   const int steps_per_pass_;
-  const Body<T, D> body_;
+  Body<T, D> body_;
   const MeshRegions regions_;
-  const Fields<T, CoherentArrays<D>>& f_;
-  std::unique_ptr<Steps> sequence_;
+  Fields<T, CoherentArrays<D>>& f_;
+  std::unique_ptr<Steps> sequence_;                // in core
+  std::unique_ptr<SlicedSteps<T, Where>> sliced_;  // through slices
   // The host reads one while the device computes the next: each is copied.
   struct LookInFlight {
     CoherentArray<NodeTotals, rank<0>> nodes;
@@ -467,11 +402,8 @@ class Simulation final : public Dynamics {
   std::size_t looked_ = 0, seen_ = 0;
   // Through slices.
   Clock clock_;
-  SlowestElements<T> failed_{};
-  std::vector<SlowestElements<T>> slowest_;
   bool has_forces_ = !is_streamed;    // those of the elements are where they can be read
   bool has_gradient_ = !is_streamed;  // likewise; steps through slices leave none
-  StreamReport report_;
 };
 
 }  // namespace strata::inline STRATA_ABI::dynamics

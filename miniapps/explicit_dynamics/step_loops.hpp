@@ -7,6 +7,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+
 #include <strata/algorithms/launch_hints.hpp>
 #include <strata/algorithms/sequence/sequence.hpp>
 #include <strata/algorithms/streaming/fixed_row.hpp>
@@ -38,22 +40,23 @@ struct AtClock {
   }
 };
 
-/// The lengths of a step and of the one before.
-struct StepTimes {
-  double dt = 0, prev_dt = 0;
-};
-
 /// Which of the clocks the loops of a step see. In core there is one, which the steps set. Where steps go
-/// through slices, several of them at a time, the host sets three before a run: those that the elements and
-/// the nodes of its first step see, and that of all others.
-enum ClockNumber { ElementsClock = 0, NodesClock = 1, LaterClock = 2 };
+/// through slices, several of them at a time, the host sets all before a run: number k is for the elements of
+/// its step k, and for the nodes of the step before; the last one for all steps from there on.
+enum class ClockOf { Elements = 0, Nodes = 1 };
+/// The clocks where every one of so many steps may have another length, and where at most the first one has.
+inline constexpr index_t clocks_of_steps(index_t steps) { return steps + 1; }
+inline constexpr index_t few_clocks = 3;
+/// As many steps may have a length each.
+inline constexpr index_t most_lengths = 1024;
 
 /// `kernel` as a loop of `Steps` takes it.
 template <class Steps, class Kernel>
-auto at_clock([[maybe_unused]] const Steps& steps, const Kernel& kernel, [[maybe_unused]] int first) {
+auto at_clock([[maybe_unused]] const Steps& steps, const Kernel& kernel, [[maybe_unused]] ClockOf which,
+              [[maybe_unused]] index_t clocks) {
   if constexpr (goes_through_slices<Steps>)
-    return by_step([kernel, first](int step) {
-      return AtClock<Kernel>{kernel, step == 0 ? first : int{LaterClock}};
+    return by_step([kernel, which, last = static_cast<int>(clocks - 1)](int step) {
+      return AtClock<Kernel>{kernel, std::min(step + static_cast<int>(which), last)};
     });
   else return AtClock<Kernel>{kernel, 0};
 }
@@ -63,7 +66,9 @@ template <Update U, class T, class Steps, class Arrays>
 void add_elements_by(Steps& steps, const Fields<T, Arrays>& f, const Material<T>& material, bool fused,
                      const MeshRegions& mesh) {
   const index_t n = f.element_mass.extent(0);
-  const auto at = [&](const auto& kernel) { return at_clock(steps, kernel, ElementsClock); };
+  const auto at = [&](const auto& kernel) {
+    return at_clock(steps, kernel, ClockOf::Elements, f.clocks.extent(0));
+  };
   const auto clocks = in(f.clocks, everything);
   const auto nodes = fixed_row<8>(in(f.nodes));
   const auto coordinates = fixed_row<3>(in(f.coordinates, mesh.nodes_of()));  // doubles
@@ -106,7 +111,7 @@ void add_nodes(Steps& steps, const Fields<T, Arrays>& f, const MeshRegions& mesh
   // Registers for all forces of a node at once.
   const index_t n = f.mass.extent(0);
   steps.loop("dynamics: nodes", block_size(n < few_items ? 32 : 128, launch_bounds<128, 4>(n)),
-             at_clock(steps, NodeKernel<T>{}, NodesClock), in(f.clocks, everything),
+             at_clock(steps, NodeKernel<T>{}, ClockOf::Nodes, f.clocks.extent(0)), in(f.clocks, everything),
              in(f.offsets, halo(0, 1)), in(f.corners, mesh.corners_of()),
              fixed_row<3, 8>(in(f.element_force, mesh.elements_of())), in(f.mass), in(f.fixed),
              fixed_row<3>(inout(f.velocity)), fixed_row<3>(inout(f.displacement)), inout(f.work),

@@ -173,24 +173,36 @@ ElementCorners reordered(const ElementCorners& elements, const MeshOrder& order)
   return result;
 }
 
-MeshRanges::MeshRanges(const ElementCorners& elements, index_t nodes)
-    : first_node_(elements.size()),
-      end_node_(elements.size()),
-      first_element_(at(nodes), static_cast<std::int32_t>(elements.size())),
-      end_element_(at(nodes), 0) {
+void MeshRanges::Table::set(const List& first_of_items, const List& end_of_items) {
+  const std::size_t items = first_of_items.size();
+  std::int32_t widest = 0;
+  for (std::size_t k = 0; k < items; ++k) widest = std::max(widest, end_of_items[k] - first_of_items[k]);
+  while ((std::int32_t{1} << log2) <= widest / 256) ++log2;
+  const std::size_t block = std::size_t{1} << log2;
+  for (std::size_t k = 0; k < items; k += block) {
+    first.push_back(first_of_items[k]);
+    end.push_back(end_of_items[std::min(k + block, items) - 1]);
+  }
+}
+
+MeshRanges::MeshRanges(const ElementCorners& elements, index_t nodes) {
+  List first_node(elements.size()), end_node(elements.size());
+  List first_element(at(nodes), static_cast<std::int32_t>(elements.size())), end_element(at(nodes), 0);
   for (std::size_t e = 0; e < elements.size(); ++e) {
     const auto [low, high] = std::minmax_element(elements[e].begin(), elements[e].end());
-    first_node_[e] = *low;
-    end_node_[e] = *high + 1;
+    first_node[e] = *low;
+    end_node[e] = *high + 1;
     for (const std::int32_t node : elements[e]) {
-      first_element_[at(node)] = std::min(first_element_[at(node)], static_cast<std::int32_t>(e));
-      end_element_[at(node)] = std::max(end_element_[at(node)], static_cast<std::int32_t>(e) + 1);
+      first_element[at(node)] = std::min(first_element[at(node)], static_cast<std::int32_t>(e));
+      end_element[at(node)] = std::max(end_element[at(node)], static_cast<std::int32_t>(e) + 1);
     }
   }
-  for (List* const least : {&first_node_, &first_element_})
+  for (List* const least : {&first_node, &first_element})
     for (std::size_t k = least->size(); k-- > 1;) (*least)[k - 1] = std::min((*least)[k - 1], (*least)[k]);
-  for (List* const most : {&end_node_, &end_element_})
+  for (List* const most : {&end_node, &end_element})
     for (std::size_t k = 1; k < most->size(); ++k) (*most)[k] = std::max((*most)[k], (*most)[k - 1]);
+  nodes_.set(first_node, end_node);
+  elements_.set(first_element, end_element);
 }
 
 }  // namespace strata::inline STRATA_ABI::fem

@@ -50,21 +50,33 @@ ElementCorners reordered(const ElementCorners& elements, const MeshOrder& order)
 /// Which rows of nodes a slice of elements needs, and the other way round: from the first row that it or a
 /// later one needs to the last one that it or an earlier one needs, so that rows never fall from slice to
 /// slice. By places.
+///
+/// Who plans slices asks again and again, for items anywhere. So that the tables stay in a processor's cache
+/// they are of blocks of items, and ranges those of whole blocks, which are short compared to the rows that
+/// an item needs: up to 1/64 of these is too much.
 class MeshRanges {
  public:
   MeshRanges(const ElementCorners& elements, index_t nodes);
 
-  ResidentRows nodes_of(ResidentRows elements) const { return range(first_node_, end_node_, elements); }
-  ResidentRows elements_of(ResidentRows nodes) const { return range(first_element_, end_element_, nodes); }
+  ResidentRows nodes_of(ResidentRows elements) const { return nodes_.range(elements); }
+  ResidentRows elements_of(ResidentRows nodes) const { return elements_.range(nodes); }
 
  private:
   using List = std::vector<std::int32_t>;
-  static ResidentRows range(const List& first, const List& end, ResidentRows items) {
-    if (items.end <= items.begin) return {0, 0};
-    return {first[static_cast<std::size_t>(items.begin)], end[static_cast<std::size_t>(items.end - 1)]};
-  }
+  struct Table {
+    List first, end;  // of blocks of 2^log2 items
+    int log2 = 0;
 
-  List first_node_, end_node_, first_element_, end_element_;
+    /// Of each item; they never fall.
+    void set(const List& first_of_items, const List& end_of_items);
+    ResidentRows range(ResidentRows items) const {
+      if (items.end <= items.begin) return {0, 0};
+      return {first[static_cast<std::size_t>(items.begin >> log2)],
+              end[static_cast<std::size_t>((items.end - 1) >> log2)]};
+    }
+  };
+
+  Table nodes_, elements_;
 };
 
 }  // namespace strata::inline STRATA_ABI::fem

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include <strata/algorithms/streaming/plan/rows.hpp>
+#include <strata/algorithms/streaming/plan/stream_chunks.hpp>
 #include <strata/algorithms/streaming/plan/stream_model.hpp>
 #include <strata/algorithms/streaming/plan/stream_plan.hpp>
 #include <strata/core/bytes.hpp>
@@ -16,31 +16,6 @@ namespace strata::inline STRATA_ABI::detail::streaming {
 namespace {
 
 using Use = StreamArray::Use;
-
-StreamPass make_pass(const StreamProblem& problem, StreamScheduler scheduler, index_t chunk, int steps,
-                     int tiles_per_window = 1, int pieces = 1) {
-  if (problem.is_sequence()) return sequence_pass(problem, chunk, steps, tiles_per_window, false, pieces);
-  switch (scheduler) {
-    case StreamScheduler::Overlap:
-    case StreamScheduler::Naive:
-      return overlap_pass(problem, chunk, steps);
-    case StreamScheduler::EvenOdd:
-      return even_odd_pass(problem, chunk, steps);
-    case StreamScheduler::Carry:
-      return carry_pass(problem, chunk, steps);
-    case StreamScheduler::Automatic:
-      break;
-  }
-  return map_pass(problem, chunk);
-}
-
-// The rows that all tiles together go over.
-index_t all_rows(const StreamProblem& problem) {
-  for (const StreamArray& array : problem.arrays)
-    if (array.use == Use::State)
-      return problem.part.end < problem.part.begin ? array.rows : rows_of(problem.part);
-  return rows_of(problem.work);
-}
 
 void finish_plan(const StreamProblem& problem, const StreamRates& rates, StreamPlan& plan) {
   const int rest = problem.steps % std::max(plan.pass.steps, 1);
@@ -70,102 +45,6 @@ void finish_plan(const StreamProblem& problem, const StreamRates& rates, StreamP
     if (writes(array.mode)) plan.bytes.down += array.rows * array.row_bytes;
   }
   plan.seconds = predict(problem, plan, rates);
-}
-
-// The same problem with fewer rows, whose tiles have the same windows; the same where they may differ. Rows
-// are removed before the work items, among them and after them, in proportion, so that tiles take as long on
-// average; but work items remain for half of the rows, as only their tiles have all rows that kernels read.
-StreamProblem shortened(const StreamProblem& problem, index_t rows_wanted) {
-  const index_t rows = all_rows(problem);
-  if (rows <= rows_wanted || problem.is_sequence() ||
-      !std::all_of(problem.arrays.begin(), problem.arrays.end(),
-                   [](const StreamArray& a) { return a.regular; }))
-    return problem;
-  StreamProblem part = problem;
-  ResidentRows all = problem.work;
-  for (const StreamArray& array : problem.arrays)
-    if (array.use == Use::State)
-      all = problem.part.end < problem.part.begin ? ResidentRows{0, array.rows} : problem.part;
-  const index_t begin = std::clamp(problem.work.begin, all.begin, all.end);
-  const index_t end = std::clamp(problem.work.end, begin, all.end);
-  const double kept = static_cast<double>(rows_wanted) / static_cast<double>(rows);
-  const auto whole_tiles = [&](index_t count) {
-    return std::max<index_t>(count, 0) / problem.align * problem.align;
-  };
-  const auto taken = [&](index_t count) {
-    return whole_tiles(count - static_cast<index_t>(std::ceil(static_cast<double>(count) * kept)));
-  };
-  const index_t before = taken(begin - all.begin), after = taken(all.end - end);
-  const index_t among =
-      std::min(whole_tiles(rows - rows_wanted - before - after), whole_tiles(end - begin - rows_wanted / 2));
-  const index_t less = before + among + after;
-  if (problem.work.begin > all.begin) part.work.begin -= before;
-  if (problem.work.end > all.begin) part.work.end -= before + among;
-  if (part.part.end >= part.part.begin) part.part.end -= less;
-  for (StreamArray& array : part.arrays)
-    if (array.use != Use::Whole) array.rows = std::max<index_t>(array.rows - less, 0);
-  return part;
-}
-bool is_ring(const StreamProblem& problem) {
-  return std::any_of(problem.arrays.begin(), problem.arrays.end(),
-                     [](const StreamArray& a) { return a.use == Use::State && a.cyclic; });
-}
-index_t halo_of(const StreamProblem& problem) {
-  index_t halo = problem.align;
-  for (const StreamArray& array : problem.arrays)
-    if (array.use == Use::State) halo = std::max({halo, array.left, array.right});
-  return halo;
-}
-
-// The largest chunk whose buffers fit, at most `most`, or 0.
-index_t largest_chunk(const StreamProblem& problem, StreamScheduler scheduler, int steps,
-                      const Sharing& sharing, index_t most, index_t budget) {
-  const int slots = sharing.slots;
-  const index_t halo = halo_of(problem);
-  const auto fits = [&](index_t chunk) {
-    std::vector<index_t> rows;
-    if (problem.is_sequence()) {
-      const StreamPass sample =
-          sequence_pass(problem, chunk, steps, sharing.tiles_per_window, true, sharing.pieces);
-      return !sample.tiles.empty() &&
-             device_bytes(problem, sample, slots, rows, sharing.repeat_granule, sharing.pieces) <= budget;
-    }
-    // A whole number of tiles, so that the last one is no smaller than others.
-    const StreamProblem part = shortened(problem, (9 + 4 * steps * halo / chunk) * chunk);
-    return device_bytes(part, make_pass(part, scheduler, chunk, steps), slots, rows) <= budget;
-  };
-  index_t least = problem.align;
-  if (scheduler == StreamScheduler::EvenOdd) least = std::max(least, steps * halo + 1);
-  most = std::max(most, least);  // few rows are one tile, however many steps it makes
-  // A window is at least a piece of a chunk: a first bound without making passes of many small tiles.
-  index_t bytes_per_row = 0, whole = 0;
-  for (std::size_t a = 0; a < problem.arrays.size(); ++a) {
-    const StreamArray& array = problem.arrays[a];
-    const int tiles = sharing.repeat_granule > 0
-                          ? std::max(sharing.pieces, 1 + tiles_before(problem, a, slots, sharing.pieces))
-                          : slots;
-    if (array.use == Use::Whole) whole += buffer_bytes(array, array.rows);
-    else if (array.use == Use::State) bytes_per_row += 2 * array.row_bytes * tiles;
-    else if (array.rows >= rows_of(problem.work)) bytes_per_row += array.row_bytes * tiles;
-  }
-  if (whole > budget) return 0;
-  index_t high = most;
-  if (bytes_per_row > 0) high = std::min(high, (budget - whole) / bytes_per_row * sharing.pieces);
-  high -= high % problem.align;
-  if (high < least) return all_rows(problem) < least && fits(least) ? least : 0;
-  if (fits(high)) return high;
-  // Passes get long where chunks are small: 1/1024 of the largest is the least that is tried before the
-  // least. Samples of sequences are slower to make.
-  const bool slow = problem.is_sequence();
-  index_t low = std::max(least, high / (slow ? 64 : 1024) / problem.align * problem.align);
-  if (!fits(low)) return low > least && fits(least) ? least : 0;
-  while (high - low > std::max(problem.align, low / 64)) {
-    index_t middle = low + (high - low) / 2;
-    middle -= middle % problem.align;
-    if (middle <= low) break;
-    (fits(middle) ? low : high) = middle;
-  }
-  return low;
 }
 
 index_t bytes_of_all(const StreamProblem& problem) {
@@ -293,9 +172,16 @@ class Planner {
     if (!in_sequence_ && (!iterates_ || options_.scheduler == StreamScheduler::Naive)) return {1};
     if (options_.steps_per_pass > 0) return {std::min(options_.steps_per_pass * loops_, problem_.steps)};
     std::vector<int> counts;
-    for (double t = 1; static_cast<int>(t) * loops_ <= std::max(problem_.steps, loops_) && t <= 4096;
-         t = std::max(t + 1, t * 1.25))
-      counts.push_back(std::min(static_cast<int>(t) * loops_, problem_.steps));
+    const int all = (problem_.steps + loops_ - 1) / loops_;
+    for (double t = 1; t <= 4096; t = std::max(t + 1, t * 1.25)) {
+      const int wanted = std::min(static_cast<int>(t), std::max(all, 1));
+      // As few as make no more passes: the last one then is as long as the others, and windows are shorter.
+      const int passes = (all + wanted - 1) / wanted,
+                even = std::max((all + passes - 1) / std::max(passes, 1), 1);
+      const int count = std::min(even * loops_, problem_.steps);
+      if (counts.empty() || counts.back() != count) counts.push_back(count);
+      if (even >= all) break;
+    }
     return counts;
   }
   bool free_choice() const { return options_.chunk == 0 && options_.steps_per_pass == 0; }
@@ -358,8 +244,12 @@ class Planner {
         for (const index_t parts : {2, 4, 16, 64}) {
           if (options_.chunk != 0 || (parts == 2 && !in_sequence_)) continue;
           const index_t part = chunk / parts / problem_.align * problem_.align;
-          if (part * row_bytes_ >= least_copy && (in_sequence_ || part > steps * halo_of(problem_)))
-            seconds = std::min(seconds, consider({scheduler, steps, sharing, part}));
+          if (part * row_bytes_ < least_copy || (!in_sequence_ && part <= steps * halo_of(problem_)))
+            continue;
+          const double of_part = consider({scheduler, steps, sharing, part});
+          // Samples of a sequence's small slices are slow to make; those after slower ones are slower still.
+          if (in_sequence_ && of_part >= seconds) break;
+          seconds = std::min(seconds, of_part);
         }
         if (seconds < best_seconds || best_steps == 0) {
           best_steps = steps;

@@ -11,6 +11,7 @@
 #include <strata/miniapps/explicit_dynamics/checkpoint.hpp>
 #include <strata/miniapps/explicit_dynamics/make_simulation.hpp>
 #include <strata/miniapps/explicit_dynamics/simulation_errors.hpp>
+#include <strata/miniapps/explicit_dynamics/step_lengths.hpp>
 #include <strata/miniapps/explicit_dynamics/verify.hpp>
 
 #include "test_devices.hpp"
@@ -147,6 +148,56 @@ TYPED_TEST(ExplicitDynamics, GivenStepIsUsedAndAStableOneIsKeptForAsManyStepsAsA
   EXPECT_EQ(kept->clock().step, 9);
 }
 
+// The rule of README.md, step by step, and what is assumed of steps that are done together.
+TEST(DynamicsStepLengths, AreDecidedEverySoManyStepsAndWhereTheyWouldBeTooLong) {
+  struct Found {
+    double dt;
+  };
+  Parameters p;
+  p.safety = 0.5, p.dt_every = 3;
+  Clock clock;
+  const auto step = [&](double stable, index_t every) {
+    SetNextTimeStep<Clock*>{&clock, 0, p.safety, p.collapse, every}(stable);
+    return clock.dt;
+  };
+  EXPECT_EQ(step(8, 3), 4);  // of the first step itself
+  EXPECT_EQ(step(10, 3), 4);
+  EXPECT_EQ(step(12, 3), 4);
+  EXPECT_EQ(step(20, 3), 6);  // of the one before
+  EXPECT_EQ(step(6, 3), 6);   // as long as the stable one
+  EXPECT_EQ(step(5, 3), 2.5);
+  EXPECT_EQ(step(2, 3), 1);  // 2.5 would be too long
+  EXPECT_EQ(step(2, 1), 1);
+  EXPECT_EQ(step(30, 1), 15);
+
+  clock = {};
+  StepLengths first(clock, p, 8, 3);
+  EXPECT_EQ(StepLengths::until_decided(clock, p), 3);
+  const auto lengths = [](const StepLengths& of) {
+    std::vector<double> all;
+    for (const StepTimes& times : of.times()) all.push_back(times.dt);
+    return all;
+  };
+  EXPECT_EQ(lengths(first), (std::vector<double>{0, 4, 4, 4}));
+  using Outcome = StepLengths::Outcome;
+  EXPECT_EQ(first.settle(std::vector<Found>{{6}, {6}, {6}}), Outcome::Again);  // the guess was too large
+  EXPECT_EQ(lengths(first), (std::vector<double>{0, 3, 3, 3}));
+  EXPECT_EQ(first.settle(std::vector<Found>{{6}, {4}, {2}}), Outcome::Again);
+  EXPECT_EQ(lengths(first), (std::vector<double>{0, 3, 3, 1}));
+  EXPECT_EQ(first.settle(std::vector<Found>{{6}, {4}, {2}}), Outcome::Settled);
+  EXPECT_EQ(first.clock().step, 3);
+  EXPECT_EQ(first.clock().time, 7);
+  EXPECT_EQ(first.times().back().prev_dt, 3);
+
+  StepLengths second(first.clock(), p, 0, 2);  // a guess is for step 0 alone
+  EXPECT_EQ(lengths(second), (std::vector<double>{1, 1, 1}));
+  EXPECT_EQ(second.settle(std::vector<Found>{{2}, {-1}}), Outcome::Failed);
+  EXPECT_EQ(second.failed_step(), 1);
+  EXPECT_EQ(second.clock().failure, Failure::Volume);
+  EXPECT_EQ(second.clock().step, 4);
+  EXPECT_EQ(StepLengths::until_decided(second.clock(), p), 2);
+}
+
 TYPED_TEST(ExplicitDynamics, StepsInGraphsOfManyGiveTheBitsOfSingleSteps) {
   const auto many = this->bar(every_force()), single = this->bar(every_force());
 
@@ -209,7 +260,12 @@ TYPED_TEST(ExplicitDynamics, DamagedOrForeignCheckpointsAreRefusedAndLeaveTheSim
 
   const auto other = make<TypeParam>("box:9x3x3:3,1,1:random=0.21", every_force());
   expect_refused("mesh with the checksum", describe(*other));
-  std::fstream(this->file(), std::ios::in | std::ios::out | std::ios::binary).seekp(1000).put('x');
+  {
+    std::fstream file(this->file(), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(1000);
+    const int changed = file.get() ^ 1;
+    file.seekp(1000).put(static_cast<char>(changed));
+  }
   expect_refused("checksum", description);
   std::filesystem::resize_file(this->file(), 500);
   expect_refused("cut short", description);

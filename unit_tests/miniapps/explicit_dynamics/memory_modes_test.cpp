@@ -86,14 +86,20 @@ TYPED_TEST(DynamicsMemory, AlsoInPartsAndInSlices) {
   const fem::MeshOnHost mesh = fem::load_mesh_on_host("box:30x3x3:10,1,1", 0);
   Parameters p;
   p.fused = true;
-  const Seen expected = seen_of(*make_simulation_of<double>(device, mesh, p), true);
-  for (const MemoryMode mode : all_modes) {
-    if (is_explicit(mode)) continue;
-    p.memory = mode;
-    EXPECT_TRUE(seen_of(*make_split_simulation<double>(devices, mesh, p), true) == expected)
-        << to_string(mode);
-    EXPECT_TRUE(seen_of(*make_streamed_simulation<double>(device, mesh, p, 300000), true) == expected)
-        << to_string(mode);
+  for (const index_t every : {1, 8}) {
+    // Through slices forces leave the device where each step decides its length.
+    const bool has_forces = every == 1;
+    p.dt_every = every;
+    p.memory.reset();
+    const Seen expected = seen_of(*make_simulation_of<double>(device, mesh, p), has_forces);
+    for (const MemoryMode mode : all_modes) {
+      if (is_explicit(mode)) continue;
+      p.memory = mode;
+      SCOPED_TRACE(std::string(to_string(mode)) + ", " + std::to_string(every));
+      EXPECT_TRUE(seen_of(*make_split_simulation<double>(devices, mesh, p), has_forces) == expected);
+      EXPECT_TRUE(seen_of(*make_streamed_simulation<double>(device, mesh, p, 300000), has_forces) ==
+                  expected);
+    }
   }
 }
 

@@ -471,6 +471,39 @@ TEST_F(DynamicsRun, LooksAreFetchedWhileTheNextStepsAreEnqueued) {
   EXPECT_GE(ahead, 2);
 }
 
+// Those of fields in slices, whose steps are done when advance() returns.
+TEST_F(DynamicsRun, StepsGoUpToMultiplesOfTheNumberThatGoesWellTogether) {
+  class Together final : public CountingDynamics {
+   public:
+    Together(std::vector<index_t>& seen, index_t fails_at) : CountingDynamics(fails_at), seen_(seen) {}
+    index_t steps_at_once() override { return 8; }
+    void advance(index_t steps) override {
+      CountingDynamics::advance(steps);
+      seen_.push_back(clock().step);
+    }
+    void look() override { ADD_FAILURE() << "the sums of a look take a pass of their own"; }
+
+   private:
+    std::vector<index_t>& seen_;
+  };
+  std::vector<index_t> seen;
+  index_t fails_at = -1;
+  const auto run_all = [&] {
+    RunReport report;
+    run_problem([&](const std::string&, int, const std::string&,
+                    const Parameters&) { return std::make_unique<Together>(seen, fails_at); },
+                settings_, "", report);
+  };
+  settings_.steps = 30;
+  settings_.output_every = 11;
+  run_all();
+  EXPECT_EQ(seen, (std::vector<index_t>{8, 11, 16, 22, 24, 30}));
+  seen.clear();
+  fails_at = 13;
+  EXPECT_THROW(run_all(), SimulationError);
+  EXPECT_EQ(seen, (std::vector<index_t>{8, 11, 13}));
+}
+
 TEST_F(DynamicsRun, AFailureEndsTheStepsLongBeforeTheNextOutput) {
   class Watched final : public CountingDynamics {
    public:
@@ -648,6 +681,16 @@ TEST_F(DynamicsRun, SettingsWithoutSenseAreRefusedWithTheirOption) {
   refused([](DynamicsSettings& s) { s.fix = {"all=w"}; }, "some of xyz");
   refused([](DynamicsSettings& s) { s.hourglass = "stiffness:2"; }, "--hourglass stiffness");
   refused([](DynamicsSettings& s) { s.bulk_viscosity = "0.06"; }, "--bulk-viscosity");
+}
+
+TEST(DynamicsSettingsOf, ADeviceHasItsKernelsWhereNoneAreChosen) {
+  DynamicsSettings settings;
+  EXPECT_TRUE(parameters_of(with_kernels_for(settings, true)).fused);
+  EXPECT_FALSE(parameters_of(with_kernels_for(settings, false)).fused);
+  for (const char* const chosen : {"three", "fused"}) {
+    settings.kernels = chosen;
+    for (const bool is_gpu : {false, true}) EXPECT_EQ(with_kernels_for(settings, is_gpu).kernels, chosen);
+  }
 }
 
 }  // namespace

@@ -24,12 +24,13 @@ template <class T, class D>
 struct Pair {
   std::unique_ptr<Dynamics> in_core, streamed;
 
-  Pair(const std::string& box, const Parameters& p, int steps_per_pass = 0, double speed = 0.05) {
+  Pair(const std::string& box, const Parameters& p, int steps_per_pass = 0, double speed = 0.05,
+       index_t limit = budget) {
     using K = miniapp::KernelDevice<D>;
     const K device(D{});
     const fem::MeshOnHost mesh = fem::load_mesh_on_host(box, 0);
     in_core = make_simulation_of<T>(device, mesh, p);
-    streamed = make_streamed_simulation<T>(device, mesh, p, budget, steps_per_pass);
+    streamed = make_streamed_simulation<T>(device, mesh, p, limit, steps_per_pass);
     for (Dynamics* const s : {&*in_core, &*streamed}) {
       s->fix("x>=max", all_directions);
       s->set_velocity("all", speed, 0.2 * speed, 0);
@@ -87,11 +88,12 @@ TYPED_TEST_SUITE(StreamedDynamics, TestDevices, DeviceName);
 constexpr const char* along_x = "box:40x5x6:9,1,1:random=0.1";
 constexpr const char* along_z = "box:5x6x40:1,1,9:random=0.1";
 
-TYPED_TEST(StreamedDynamics, StableSteps) {
+TYPED_TEST(StreamedDynamics, StepsThatEachDecideTheirLength) {
   for (const char* const box : {along_x, along_z})
     for (const bool fused : {false, true}) {
       Parameters p = every_force();
       p.fused = fused;
+      p.dt_every = 1;
       Pair<double, TypeParam> pair(box, p);
       EXPECT_EQ(pair.in_core->stable_dt(), pair.streamed->stable_dt());
       pair.advance(7);
@@ -101,14 +103,75 @@ TYPED_TEST(StreamedDynamics, StableSteps) {
       pair.expect_same(Field::Force, box);
     }
 }
+// How often steps were done again.
+index_t times_again(const Dynamics& streamed) {
+  const std::string text = streamed.storage();
+  const std::size_t end = text.find(" times beside ");
+  if (end == std::string::npos) return -1;
+  return std::stoll(text.substr(text.rfind(' ', end - 1)));
+}
+
 TYPED_TEST(StreamedDynamics, StepsKeptForAWhile) {
-  Parameters p = every_force();
-  p.dt_every = 4;
-  p.fused = true;
-  Pair<double, TypeParam> pair(along_x, p);
-  for (const index_t steps : {3, 1, 9, 4}) {
-    pair.advance(steps);
-    pair.expect_same("steps of a stable length, kept for 4, " + std::to_string(steps) + " more");
+  struct Case {
+    const char* box;
+    index_t every, limit;
+    bool fused;
+  };
+  for (const Case& c : {Case{along_x, 4, budget, true},
+                        {along_z, 7, 2 * budget, false},
+                        {"box:11x9x20:1,1,2:random=0.15", 32, budget, true},
+                        {"box:24x7x5:4,1,1:random=0.1", 3, 800000, false}}) {
+    Parameters p = every_force();
+    p.dt_every = c.every;
+    p.fused = c.fused;
+    Pair<double, TypeParam> pair(c.box, p, 0, 0.05, c.limit);
+    for (const index_t steps : {3, 1, 9, 4}) {
+      pair.advance(steps);
+      pair.expect_same(std::string(c.box) + ": a stable length, kept for " + std::to_string(c.every) + ", " +
+                       std::to_string(steps) + " more");
+    }
+    EXPECT_THROW(pair.streamed->get(Field::Force), Error) << "which never left the device";
+  }
+}
+
+// The hard impact shortens the stable step by more than the safety factor within the steps for which it is
+// kept, again and again.
+TYPED_TEST(StreamedDynamics, StepsThatCameOutTooLongAreDoneAgain) {
+  using K = miniapp::KernelDevice<TypeParam>;
+  for (const bool fused : {false, true}) {
+    Parameters p = every_force();
+    p.fused = fused;
+    p.dt_every = 16;
+    Pair<double, TypeParam> pair(along_z, p, 0, 0.6);
+    const auto other = make_streamed_simulation<double>(K(TypeParam{}), fem::load_mesh_on_host(along_z, 0), p,
+                                                        2 * budget, 3);
+    for (int piece = 0; piece < 3; ++piece) {
+      for (int step = 0; step < 13; ++step) {
+        pair.in_core->advance(1);
+        const Clock now = pair.in_core->clock();
+        ASSERT_LE(now.dt, now.stable_dt) << "step " << now.step;
+      }
+      pair.streamed->advance(13);
+      pair.expect_same("piece " + std::to_string(piece));
+      // Within the steps for which a length is kept, and from the state of another run.
+      if (piece == 1) other->restore(pair.in_core->state());
+    }
+    other->advance(13);
+    EXPECT_TRUE(other->state() == pair.in_core->state());
+    EXPECT_GE(times_again(*pair.streamed), 2);
+  }
+}
+// Where velocities shorten the stable step, that of the first step is another than that of the mesh.
+TYPED_TEST(StreamedDynamics, TheFirstStepIsThatOfTheRule) {
+  for (const double viscosity : {0.0, 0.5}) {
+    Parameters p;
+    p.fused = true;
+    p.bulk_linear = viscosity;
+    Pair<double, TypeParam> pair(along_x, p);
+    pair.advance(2);
+    pair.expect_same("the first steps");
+    EXPECT_EQ(times_again(*pair.streamed), viscosity > 0 ? 1 : 0);
+    EXPECT_NE(pair.in_core->clock().first_dt, viscosity > 0 ? pair.in_core->stable_dt() : 0);
   }
 }
 TYPED_TEST(StreamedDynamics, GivenSteps) {
@@ -191,14 +254,32 @@ TYPED_TEST(StreamedDynamics, AnInvertedElementIsNamed) {
   EXPECT_EQ(pair.in_core->clock().step, pair.streamed->clock().step);
 }
 
+// Also among steps that are done together: the state is that of the step that failed.
+TYPED_TEST(StreamedDynamics, AStepThatCollapsesLeavesTheStateThatItHasInCore) {
+  Parameters p;
+  p.fused = true;
+  p.collapse = 0.9;
+  p.dt_every = 10;
+  Pair<double, TypeParam> pair(along_x, p, 0, 0.6);
+  pair.advance(60);
+  const std::string in_core = message_of<SimulationError>([&] { pair.in_core->wait(); });
+  EXPECT_NE(in_core.find("time step collapsed"), std::string::npos) << in_core;
+  EXPECT_EQ(message_of<SimulationError>([&] { pair.streamed->wait(); }), in_core);
+  EXPECT_GT(pair.in_core->clock().step, 1);
+  pair.expect_same("after the failure");
+  pair.advance(3);
+  pair.expect_same("nothing moves any more");
+}
+
 TEST(StreamedDynamicsBudget, IsKept) {
   emulated::Config config = emulated::default_config();
   config.count = 1;
   config.capacity = index_t{1} << 26;
   emulated::configure(config);
-  for (const double dt : {0.0, 0.01}) {
+  for (const int how : {0, 1, 2}) {
     Parameters p = every_force();
-    p.dt = dt;
+    p.dt = how == 0 ? 0.01 : 0;
+    p.dt_every = how == 1 ? 1 : 32;
     p.fused = true;
     const auto s =
         make_streamed_simulation<double>(Emulated{0}, fem::load_mesh_on_host(along_x, 0), p, 900000);

@@ -315,6 +315,26 @@ TEST(SequencePlan, WhatFitsIsPlannedWithoutASearchForSlices) {
   EXPECT_LT(3 * fits, searched);
 }
 
+// Of 32 steps no pass has 23, and the next one 9: as few as make no more passes, and all where they fit.
+TEST(SequencePlan, PassesAreOfOneLength) {
+  StreamProblem problem = bar(200000);  // of 38 MB
+  const detail::streaming::StreamRates rates{5e9, 5e9, 9e9, 4e12, 1e-6, 1e-7, false, 4096};
+  for (const int steps : {8, 13, 23, 32, 100}) {
+    problem.steps = 2 * steps;
+    int most_passes = 0;
+    for (const index_t budget : {index_t{3} << 14, index_t{1} << 16, index_t{1} << 18, index_t{1} << 24}) {
+      const StreamPlan plan = detail::streaming::make_plan(problem, budget, rates, {});
+      const int a_pass = plan.pass.steps / 2, one_less = std::max(a_pass - 1, 1);
+      EXPECT_EQ(plan.pass.steps % 2, 0) << steps;
+      EXPECT_EQ(plan.passes, (steps + a_pass - 1) / a_pass) << steps;
+      EXPECT_TRUE(a_pass == 1 || (steps + one_less - 1) / one_less > plan.passes) << steps << ", " << a_pass;
+      EXPECT_TRUE(budget < index_t{1} << 24 || plan.passes == 1) << steps;
+      most_passes = std::max(most_passes, plan.passes);
+    }
+    EXPECT_GE(most_passes, steps > 8 ? 2 : 1) << steps;
+  }
+}
+
 TEST(SequencePlan, BuffersAreMultiplesOfWhatTheDeviceRepeats) {
   const StreamProblem problem = bar(100000);
   const detail::streaming::StreamRates rates{50e9, 50e9, 90e9, 4e12, 1e-6, 1e-7, false, 4096};
