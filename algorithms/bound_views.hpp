@@ -21,6 +21,10 @@ template <class V>
 struct ReadRows : V {
   explicit ReadRows(const V& view) : V(view) {}
 };
+template <class V>
+inline constexpr bool is_read_rows = false;
+template <class V>
+inline constexpr bool is_read_rows<ReadRows<V>> = true;
 template <class V, class Index>
 inline constexpr bool can_fetch_rows = false;
 // Not of rank 1: a stream, which processors prefetch by themselves. Not of large rows, of which a kernel may

@@ -92,9 +92,13 @@ constexpr int items_in_flight_of() {
   }
 }
 
-// Whether a kernel is bound to a view whose elements it may write.
+// Whether a kernel writes elements of its views, as far as the views tell: it may write those that are not
+// const, unless all are so and none was declared to be read, when it probably just was not said what is only
+// read.
 template <class... V>
-inline constexpr bool writes_views_of = (!std::is_const_v<typename V::element_type> || ...);
+inline constexpr bool writes_views_of = (!std::is_const_v<typename V::element_type> || ...) &&
+                                        ((std::is_const_v<typename V::element_type> || is_read_rows<V>) ||
+                                         ...);
 
 // Bases of the library's own kernels. Of one with several items in flight in a thread of a GPU, as
 // items_in_flight_of says of kernels that are bound to views:
