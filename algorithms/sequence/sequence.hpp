@@ -62,7 +62,9 @@ class Sequence {
     loops_.temporary(array);
   }
 
-  /// Of streamed sequences: `second` is like the array, of which loops write all rows, and no loop has it.
+  /// Of streamed sequences: gives an array a second copy for attempt(). Loops write all rows of the array;
+  /// the copy has the same extents, and no loop is declared with it. After each accept() the newer values are
+  /// in the other one of the two.
   template <class T, int Rank, class L>
   void second_copy(const BasicCoherentArray<T, Rank, L>& array,
                    const BasicCoherentArray<T, Rank, L>& second) requires requires(Loops& loops) {
@@ -99,7 +101,9 @@ class Sequence {
   auto run_loops(int count) { return loops_.run(count); }
   /// Of streamed sequences: like run(steps), but arrays with a second copy keep the values of the begin, and
   /// the copies get the results, so that the same steps can be done again. Until accept(), which exchanges
-  /// the two, other uses of the second copy see these results, and the next run begins with the first one.
+  /// the two, other uses of the second copy see these results, and the next run begins with the first one. An
+  /// attempt of no steps changes nothing, and neither does accept() after it. AccessConflict where loops read
+  /// and write an array that has no second copy and is not temporary.
   auto attempt(int steps) requires requires(Loops& loops) { loops.attempt(1); }
   { return loops_.attempt(loops_of(steps)); }
   void accept() requires requires(Loops& loops) { loops.accept(); }

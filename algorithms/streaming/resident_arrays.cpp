@@ -82,6 +82,17 @@ void ResidentArrays::check(int first, int count, const std::vector<Sliced>& slic
     }
 }
 
+void ResidentArrays::check_repeatable(int first, int count) const {
+  for (const Loop* const loop : loops_of_run(first, count))
+    for (const sequences::SequenceUse& use : loop->uses)
+      if (use.mode == AccessMode::InOut)
+        throw AccessConflict(
+            "sequence \"" + cursor_.label + "\": loop \"" + loop->label + "\" reads and writes " +
+            label_of(use.array) +
+            ", which is resident: an attempt done again would begin with what the one before "
+            "wrote; let the array go through the device in slices, with a second copy");
+}
+
 void ResidentArrays::during(int first, int count, const std::vector<Sliced>& sliced,
                             const Function<void()>& run, const Function<bool()>& has_begun) {
   has_run_ = true;

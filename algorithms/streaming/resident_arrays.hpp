@@ -35,6 +35,9 @@ class ResidentArrays : public RefCounted, public sequences::DeclaredLoops {
   /// or it itself the next time, uses (a slice runs through all loops before the next slice comes), or if an
   /// array is also one of `sliced`.
   void check(int first, int count, const std::vector<Sliced>& sliced) const;
+  /// Throws AccessConflict if one of these loops reads and writes a resident array: done again it would begin
+  /// with what it wrote.
+  void check_repeatable(int first, int count) const;
   /// check(), then calls run(), which returns when all is done; meanwhile the arrays of these loops are on
   /// the device. OutOfMemory. If run() throws: DataLost where has_begun() says that loops may have written,
   /// else that error, with the arrays unchanged. DataLost, too, if a copy to the device failed that loops

@@ -89,7 +89,7 @@ int SequenceRuns::add_array(const Ref<CoherentState>& state, const streaming::St
   return static_cast<int>(states_.size()) - 1;
 }
 
-std::vector<streaming::ResidentArrays::Sliced> SequenceRuns::arrays(int count) const {
+std::vector<streaming::ResidentArrays::Sliced> SequenceRuns::arrays(int count, bool to_second) const {
   std::vector<streaming::ResidentArrays::Sliced> all;
   for (const Ref<CoherentState>& state : states_) all.push_back({state, false, false});
   for (int k = 0; k < std::min(count, loop_count()); ++k) {
@@ -100,7 +100,13 @@ std::vector<streaming::ResidentArrays::Sliced> SequenceRuns::arrays(int count) c
       here.is_written = here.is_written || writes(use.mode);
     }
   }
-  for (const Copies& copies : copies_) all.push_back({copies.second, true, true});
+  if (!to_second) return all;
+  for (const Copies& copies : copies_)
+    for (std::size_t a = 0; a < states_.size(); ++a)
+      if (states_[a] == copies.first) {
+        all.push_back({copies.second, all[a].is_used, all[a].is_written});
+        all[a].is_written = false;
+      }
   return all;
 }
 
@@ -176,11 +182,36 @@ void SequenceRuns::check_copies() {
   }
 }
 
+// What a run reads before it writes it is to be there again for the next attempt.
+void SequenceRuns::check_repeatable(int count) const {
+  for (std::size_t a = 0; a < states_.size(); ++a) {
+    const auto is_state = [&](const Copies& copies) { return copies.first == states_[a]; };
+    if (std::any_of(copies_.begin(), copies_.end(), is_state) ||
+        std::find(temporary_.begin(), temporary_.end(), states_[a]) != temporary_.end())
+      continue;
+    bool is_used = false, is_read_first = false, is_written = false;
+    for (int k = 0; k < std::min(count, loop_count()); ++k) {
+      bool is_used_here = false;
+      for (const streaming::StreamLoop::Use& use : loops_[static_cast<std::size_t>(k)].data.uses) {
+        if (static_cast<std::size_t>(use.array) != a) continue;
+        is_used_here = true;
+        is_read_first = is_read_first || (!is_used && reads(use.mode));
+        is_written = is_written || writes(use.mode);
+      }
+      is_used = is_used || is_used_here;
+    }
+    if (is_read_first && is_written)
+      fail_declared(cursor_.label, states_[a]->label,
+                    "to be read and written, without a second copy: an attempt done again would begin with "
+                    "what the one before wrote; say second_copy(array, other)");
+  }
+}
+
 void SequenceRuns::accept() {
-  if (!has_attempt_)
+  if (attempted_ < 0)
     throw Error("sequence \"" + cursor_.label +
                 "\": accept() follows an attempt(), of which it takes the results; there is none");
-  has_attempt_ = false;
+  if (std::exchange(attempted_, -1) == 0) return;  // the results of no loops are what the first copies have
   for (Copies& copies : copies_) {
     std::swap(copies.first, copies.second);
     states_[copies.array] = copies.first;
@@ -188,11 +219,11 @@ void SequenceRuns::accept() {
 }
 
 StreamReport SequenceRuns::attempt(int count) {
-  if (cursor_.next != 0 || loops_.empty() || count % loop_count() != 0)
+  if (!loops_.empty() && (cursor_.next != 0 || count % loop_count() != 0))
     throw Error("sequence \"" + cursor_.label +
                 "\": an attempt() begins with the first loop; say begin_with(0) before it");
   const StreamReport report = run(count, true);
-  has_attempt_ = !only_plan_;
+  if (!only_plan_) attempted_ = loops_.empty() ? 0 : count;
   return report;
 }
 
@@ -352,9 +383,10 @@ void SequenceRuns::set_copies(bool to_second, bool from_first) {
 StreamReport SequenceRuns::run(int count, bool to_second) {
   cursor_.check_count(count);
   if (only_plan_) return planned(count);
-  has_attempt_ = false;
+  attempted_ = -1;
   if (loops_.empty() || count == 0) return {};
   if (!run_) complete();
+  if (to_second) check_repeatable(count);
   has_begun_ = false;
   StreamReport all;
   for (int begin = cursor_.next, done = 0; done < count;) {

@@ -60,13 +60,13 @@ class SequenceRuns {
   StreamReport run(int count) { return run(count, false); }
   /// The same, of whole steps, with the results in the second copies of arrays that have some.
   StreamReport attempt(int count);
-  /// Exchanges the copies.
+  /// Exchanges the copies, unless the attempt was of no loops.
   void accept();
   StreamReport planned(int count);
   int loop_count() const { return static_cast<int>(loops_.size()); }
   const sequences::LoopCursor& cursor() const { return cursor_; }
-  /// All arrays, and how the next `count` loops use them.
-  std::vector<streaming::ResidentArrays::Sliced> arrays(int count) const;
+  /// All arrays, and how the next `count` loops use them, in an attempt with the second copies.
+  std::vector<streaming::ResidentArrays::Sliced> arrays(int count, bool to_second) const;
   /// Whether the last run, or the one under way, has launched a kernel.
   bool has_begun() const { return has_begun_; }
   void begin_with(int loop) { cursor_.begin_with(loop); }
@@ -82,6 +82,7 @@ class SequenceRuns {
   };
   void complete();
   void check_copies();
+  void check_repeatable(int count) const;
   void set_copies(bool to_second, bool from_first);
   StreamReport run(int count, bool to_second);
   void declare_modes(int count);
@@ -107,7 +108,7 @@ class SequenceRuns {
   std::vector<Plan> plans_;
   sequences::LoopCursor cursor_;
   bool has_begun_ = false;
-  bool has_attempt_ = false;  // whose results are in the second copies
+  int attempted_ = -1;  // loops of the attempt whose results are in the second copies, if there is one
 };
 
 /// For each time that loop `loop` runs, its nodes of the tree of reductions, or, for reductions in any order,
@@ -218,10 +219,11 @@ class SequenceOver<Streamed<On<D>>> {
   }
 
   StreamReport run(int count) {
-    return run_by(count, [&] { return runs_.run(count); });
+    return run_by(count, false, [&] { return runs_.run(count); });
   }
   StreamReport attempt(int count) {
-    return run_by(count, [&] { return runs_.attempt(count); });
+    if (!where_.only_plan) resident_->check_repeatable(cursor().next, count);
+    return run_by(count, true, [&] { return runs_.attempt(count); });
   }
   void accept() { runs_.accept(); }
   StreamReport planned(int count) { return runs_.planned(count); }
@@ -242,15 +244,15 @@ class SequenceOver<Streamed<On<D>>> {
     }
   };
 
-  StreamReport run_by(int count, const Function<StreamReport()>& run) {
+  StreamReport run_by(int count, bool to_second, const Function<StreamReport()>& run) {
     cursor().check_count(count);
     if (where_.only_plan) {
-      resident_->check(cursor().next, count, runs_.arrays(count));
+      resident_->check(cursor().next, count, runs_.arrays(count, to_second));
       return run();
     }
     StreamReport report;
     resident_->during(
-        cursor().next, count, runs_.arrays(count), [&] { report = run(); },
+        cursor().next, count, runs_.arrays(count, to_second), [&] { report = run(); },
         [&] { return runs_.has_begun(); });
     return report;
   }

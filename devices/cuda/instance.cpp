@@ -231,7 +231,8 @@ void CudaInstance::synchronize() {
   {
     const std::lock_guard lock(streams_mutex_);
     for (const auto& stream : streams_)
-      if ((stream->lent || !stream->adopted) && !stream->known_done(stream->submissions()))
+      if ((stream->lent || !stream->adopted) &&
+          (stream->helper || !stream->known_done(stream->submissions())))  // a helper's work is not counted
         streams.push_back(stream.get());
   }
   if (streams.empty()) return;

@@ -117,6 +117,32 @@ TEST(StreamedAttemptErrors, LeaveTheFirstCopies) {
 struct AddOne {
   STRATA_FUNCTION void operator()(auto i, auto x) const { x(i) += 1; }
 };
+struct StoreTwice {
+  STRATA_FUNCTION void operator()(auto i, auto x, auto twice) const { twice(i) = x(i) + x(i); }
+};
+TEST(StreamedAttempt, OfNoStepsChangesNothing) {
+  const index_t n = 100;
+  const CoherentArray<double, rank<1>> x("x", n), y("y", n), twice("twice", n);
+  stream_test::fill(x);
+  const auto begin = stream_test::values(x);
+  Sequence steps("mine", streamed(Serial{}, 1 << 20));
+  steps.second_copy(x, y);
+  steps.loop("twice", n, StoreTwice{}, in(x), out(twice));  // written only: needs no second copy
+  steps.loop("add", n, AddOne{}, inout(x));
+  steps.attempt(10);
+  steps.attempt(0);  // those ten were not the right ones
+  steps.accept();
+  EXPECT_EQ(stream_test::values(x), begin);
+  EXPECT_THROW(steps.accept(), Error);
+  steps.attempt(1);
+  steps.accept();
+  EXPECT_EQ(stream_test::values(x), begin);
+  for (index_t i = 0; i < n; ++i) {
+    ASSERT_EQ(y(i), begin[static_cast<std::size_t>(i)] + 1);
+    ASSERT_EQ(twice(i), 2 * begin[static_cast<std::size_t>(i)]);
+  }
+}
+
 TEST(StreamedAttemptErrors, SayWhatIsWrong) {
   const index_t n = 100;
   using Array = CoherentArray<double, rank<1>>;
@@ -157,6 +183,13 @@ TEST(StreamedAttemptErrors, SayWhatIsWrong) {
         s.begin_with(1);
       },
       "begin_with(0)");
+  expect_refused([](auto&) {}, "\"x\" is declared to be read and written, without a second copy");
+  expect_refused(
+      [&](auto& s) {
+        s.second_copy(x, y);
+        s.loop("resident", n, AddOne{}, resident(inout(other)));
+      },
+      "loop \"resident\" reads and writes \"other\", which is resident");
   {
     Sequence steps("mine", where);
     steps.second_copy(x, y);
