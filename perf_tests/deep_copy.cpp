@@ -1,6 +1,6 @@
-// deep_copy between layouts and strides, against memcpy of as many bytes and a blocked transpose by hand. On
-// a GPU also fills, and copies to and from the host, pinned and pageable, against CUDA's own and the link.
-// SPDX-License-Identifier: Apache-2.0
+// deep_copy between layouts, strides and element types, against memcpy of as many bytes and a blocked
+// transpose by hand. On a GPU also fills, and copies to and from the host, pinned and pageable, against
+// CUDA's own and the link. SPDX-License-Identifier: Apache-2.0
 #include "baselines/deep_copy.hpp"
 
 #include <algorithm>
@@ -24,6 +24,15 @@ using Pinned = strata::Serial;  // nobody asks
 template <class T, class D, class Layout>
 using Matrix = strata::MDArrayIn<Layout, T, D, strata::rank<2>>;
 
+/// The type of a copy that converts: double to float, as mixed precision has it, and back.
+template <class T>
+using Other = std::conditional_t<std::is_same_v<T, double>, float, double>;
+
+template <class T>
+std::string conversion_name() {
+  return std::is_same_v<T, double> ? "double to float" : "float to double";
+}
+
 template <class T>
 T value(index_t i, index_t j) {
   return static_cast<T>((i * 31 + j * 7) % 1021);
@@ -40,16 +49,20 @@ void measure(const Options& options, Report& report, const char* type, index_t r
   const auto part = strata::subview(wide, strata::everything, strata::range(0, columns));
   const auto left = strata::create<Left>("left", rows, columns);
   const auto tiled = strata::create<Tiled>("tiled", rows, columns);
+  const auto other = strata::create<Matrix<Other<T>, D, strata::LayoutRight>>("other", rows, columns);
   const auto host = strata::create_mirror_view(a);
   for (index_t i = 0; i < rows; ++i)
     for (index_t j = 0; j < columns; ++j) host(i, j) = value<T>(i, j);
   strata::deep_copy(a, host);
 
-  const std::size_t bytes = static_cast<std::size_t>(rows * columns) * sizeof(T);
-  void* const from = allocate_plain(bytes);
-  void* const to = allocate_plain(bytes);
-  std::memset(from, 1, bytes);
-  std::memset(to, 0, bytes);
+  const std::size_t bytes = static_cast<std::size_t>(rows * columns) * sizeof(T),
+                    converted_bytes = bytes + static_cast<std::size_t>(rows * columns) * sizeof(Other<T>);
+  // A copy reads as much as it writes: a conversion moves what a copy of half of its bytes does.
+  const std::size_t longest = std::max(bytes, converted_bytes / 2);
+  void* const from = allocate_plain(longest);
+  void* const to = allocate_plain(longest);
+  std::memset(from, 1, longest);
+  std::memset(to, 0, longest);
   Race race;
   const int plain = race.add([&] { std::memcpy(to, from, bytes); });
   const int by_hand =
@@ -58,15 +71,20 @@ void measure(const Options& options, Report& report, const char* type, index_t r
   const int strided = race.add([&] { strata::deep_copy(part, a); });
   const int transposed = race.add([&] { strata::deep_copy(left, a); });
   const int to_tiles = race.add([&] { strata::deep_copy(tiled, a); });
+  const int plain_converted = race.add([&] { std::memcpy(to, from, converted_bytes / 2); });
+  const int converted = race.add([&] { strata::deep_copy(other, a); });
   race.run(options.reps_or(15), 10);
   ::operator delete(from, std::align_val_t(2 << 20));
   ::operator delete(to, std::align_val_t(2 << 20));
 
   const double moved = 2.0 * static_cast<double>(bytes);
   const double bound = gigabytes_per_second(moved, race[plain]);
+  const auto add_moved = [&](const std::string& name, const char* device, int k, int baseline, double of) {
+    report.add({name, device, rows * columns, type, race[k], gigabytes_per_second(of, race[k]), "GB/s", bound,
+                baseline < 0 ? none : race.speedup(k, baseline)});
+  };
   const auto add = [&](const char* name, const char* device, int k, int baseline) {
-    report.add({name, device, rows * columns, type, race[k], gigabytes_per_second(moved, race[k]), "GB/s",
-                bound, baseline < 0 ? none : race.speedup(k, baseline)});
+    add_moved(name, device, k, baseline, moved);
   };
   add("memcpy", "-", plain, -1);
   add("blocked transpose by hand", "-", by_hand, -1);
@@ -74,6 +92,9 @@ void measure(const Options& options, Report& report, const char* type, index_t r
   add("right to half of wider rows", D::name, strided, plain);
   add("right to left", D::name, transposed, by_hand);
   add("right to tiled", D::name, to_tiles, plain);
+  const auto converted_moved = static_cast<double>(converted_bytes);
+  add_moved("memcpy, bytes of " + conversion_name<T>(), "-", plain_converted, -1, converted_moved);
+  add_moved(conversion_name<T>(), D::name, converted, plain_converted, converted_moved);
   const auto equal = [&](const auto& view) {
     const auto copy = strata::create<Matrix<T, strata::Serial, strata::LayoutRight>>("check", rows, columns);
     strata::deep_copy(copy, view);
@@ -84,6 +105,9 @@ void measure(const Options& options, Report& report, const char* type, index_t r
   };
   report.check(equal(same) && equal(part) && equal(left) && equal(tiled),
                std::string("deep_copy on ") + D::name);
+  strata::deep_copy(same, T(-1));
+  strata::deep_copy(same, other);  // whole numbers, small enough for both types
+  report.check(equal(same), "deep_copy, " + conversion_name<T>() + " on " + D::name);
 }
 
 /// deep_copy on a GPU and over its link.
@@ -177,6 +201,32 @@ class GpuCopies {
         transpose_from_host<T>(place, left.data(), host.data(), rows_, columns_), "by hand");
   }
 
+  // Against a copy that reads and writes as many bytes together.
+  void conversions() {
+    const auto from = strata::create<Vector>("from", n_);
+    const auto to = strata::create<strata::MDArray<Other<T>, D, strata::rank<1>>>("to", n_);
+    const auto host = strata::create_mirror(from);
+    for (index_t i = 0; i < n_; ++i) host(i) = value<T>(i, 0);
+    strata::deep_copy(from, host);
+    const std::size_t bytes = static_cast<std::size_t>(n_) * (sizeof(T) + sizeof(Other<T>));
+    const auto one_copy = strata::create<strata::MDArray<unsigned char, D, strata::rank<1>>>(
+                   "copied", static_cast<index_t>(bytes / 2)),
+               other_copy = strata::create<strata::MDArray<unsigned char, D, strata::rank<1>>>(
+                   "copy", static_cast<index_t>(bytes / 2));
+    Contest<D> contest(options_, report_, type_, static_cast<double>(bytes));
+    contest.measure(
+        {.name = conversion_name<T>(),
+         .n = n_,
+         .bytes = static_cast<double>(bytes),
+         .run = [&] { strata::deep_copy(to, from); },
+         .baseline = copy_asynchronously(contest.place(), other_copy.data(), one_copy.data(), bytes / 2),
+         .baseline_name = "CUDA, as many bytes",
+         .correct = {},
+         .clear = {}});
+    report_.check(vector_holds(to, [](index_t i) { return static_cast<Other<T>>(value<T>(i, 0)); }),
+                  "deep_copy, " + conversion_name<T>() + " on " + D::name);
+  }
+
   void fills() {
     const auto x = strata::create<Vector>("x", n_);
     const std::size_t bytes = static_cast<std::size_t>(n_) * sizeof(T);
@@ -234,6 +284,7 @@ template <class T, class D>
 void measure_gpu(const Options& options, Report& report, const char* type) {
   GpuCopies<T, D> copies(options, report, type);
   copies.layouts();
+  copies.conversions();
   copies.fills();
   // The link knows no types: once is enough.
   if (std::is_same_v<T, double> || options.type == type) copies.link();
