@@ -1,6 +1,6 @@
 // How much does the time of managed memory vary by itself? The full, partial and multikernel patterns of
 // memory_modes over arrays of the same size, several times by hand and several times by Strata in one race,
-// each with arrays of its own, which are made anew a few times. What the same program by hand takes beside
+// each with arrays of its own, which are made anew once. What the same program by hand takes beside
 // itself is what a comparison with it can resolve.
 //
 //   strata_managed_spread --device Cuda [--json FILE] [--reps R]
@@ -22,8 +22,8 @@ using namespace perf;
 using strata::index_t;
 
 constexpr int by_hand = 3, by_strata = 2;  // competitors
-constexpr int times_made = 3;              // arrays of a competitor
-constexpr double seconds_a_race = 1.5;
+constexpr int times_made = 2;              // arrays of a competitor
+constexpr double seconds_a_race = 1;
 
 const char* name_of(Pattern pattern) {
   return pattern == Pattern::Full ? "full" : pattern == Pattern::Partial ? "partial" : "multikernel";
