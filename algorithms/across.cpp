@@ -106,6 +106,17 @@ void fail_weights(std::size_t weights, std::size_t devices) {
   throw Error("across(...).weighted was given " + std::to_string(weights) + " sizes for " +
               std::to_string(devices) + " devices; give one a device, none negative and not all zero");
 }
+
+void add_samples(Balance& balance, const CoherentCall& call, const std::vector<SpreadPart>& parts,
+                 std::size_t count) {
+  std::vector<Balance::Sample> samples(count);
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    const CoherentCall::Timing timing = call.timing(static_cast<int>(p));
+    samples[parts[p].place] = {parts[p].rows.end - parts[p].rows.begin, timing.begin, timing.end};
+  }
+  balance.add(std::move(samples));
+}
+
 std::vector<SpreadPart> order_parts(const std::vector<ResidentRows>& split,
                                     const std::vector<bool>& is_host) {
   std::vector<SpreadPart> parts;

@@ -148,9 +148,13 @@ struct PlaceTraits<Across<D...>> {
   static constexpr bool is_one_part = false;
   static const char* label(const Across<D...>& where) { return where.label; }
   static std::size_t count(const Across<D...>& where) { return where.places.size(); }
-  template <class F>
+  // std::visit would instantiate some fifteen functions for each f, of which a launch has several.
+  template <std::size_t I = 0, class F>
   static decltype(auto) visit(const Across<D...>& where, std::size_t k, const F& f) {
-    return std::visit(f, where.places[k]);
+    if constexpr (I + 1 < sizeof...(D)) {
+      if (where.places[k].index() != I) return visit<I + 1>(where, k, f);
+    }
+    return f(*std::get_if<I>(&where.places[k]));
   }
 };
 /// The sizes of the parts that were asked for; none: equal ones.

@@ -146,13 +146,13 @@ ResidentRows inner_rows(ResidentRows rows, const Accesses&... accesses) {
   return {rows.begin + halo.begin, rows.end - halo.end};
 }
 
-// Enqueues the kernel of part `part` over `rows`. While halos are being copied, the work items that need none
-// of them run first; f(rows, resolved...) launches.
+// Enqueues the kernel of part `part` over `rows`: f(resolved...) launches what is in `rows` when it is
+// called. While halos are being copied, the work items that need none of them run first.
 template <class D, class F, class... Accesses>
-void run_rows(CoherentCall& call, int part, const On<D>& where, bool timed, ResidentRows rows, const F& f,
-              const Accesses&... accesses) {
+void run_rows(CoherentCall& call, int part, const On<D>& where, bool timed,
+              [[maybe_unused]] ResidentRows& rows, const F& f, const Accesses&... accesses) {
   if constexpr ((has_halo<Accesses>() || ...)) {
-    const ResidentRows inner = inner_rows(rows, accesses...);
+    const ResidentRows all = rows, inner = inner_rows(all, accesses...);
     if (inner.begin < inner.end) {
       std::vector<ArrayPart> parts;
       const auto add = [&](const auto& access) {
@@ -161,22 +161,20 @@ void run_rows(CoherentCall& call, int part, const On<D>& where, bool timed, Resi
       };
       (add(accesses), ...);
       if (call.begin_early(part, parts, timed)) {
-        const auto run = [&](ResidentRows some) {
-          with_resolved<D>(
-              call, part, [&](const auto&... resolved) { f(some, resolved...); }, accesses...);
-        };
-        run(inner);
+        rows = inner;
+        with_resolved<D>(call, part, f, accesses...);
         call.begin(part, timed);
         for (const ResidentRows edge :
-             {ResidentRows{rows.begin, inner.begin}, ResidentRows{inner.end, rows.end}})
-          if (edge.begin < edge.end) run(edge);
+             {ResidentRows{all.begin, inner.begin}, ResidentRows{inner.end, all.end}}) {
+          rows = edge;
+          if (edge.begin < edge.end) with_resolved<D>(call, part, f, accesses...);
+        }
         call.end(part);
         return;
       }
     }
   }
-  run_part(
-      call, part, where, timed, [&](const auto&... resolved) { f(rows, resolved...); }, accesses...);
+  run_part(call, part, where, timed, f, accesses...);
 }
 
 template <class R, class K>
@@ -224,6 +222,9 @@ struct SpreadPart {
 };
 /// Those that have any, hosts last, as they run at once.
 std::vector<SpreadPart> order_parts(const std::vector<ResidentRows>& split, const std::vector<bool>& is_host);
+/// Tells the balance, for `count` devices, when the parts of a timed call ran.
+void add_samples(Balance& balance, const CoherentCall& call, const std::vector<SpreadPart>& parts,
+                 std::size_t count);
 
 template <class Where>
 std::vector<bool> hosts_of(const Where& where) {
@@ -244,13 +245,19 @@ auto spread(const Where& where, ResidentRows rows, index_t align) {
         hosts_of(where));
 }
 
+// Adds the device of a part of a place to a call: compiled once for all launches there.
+template <class Where>
+void add_part_of(CoherentCall& call, const Where& where, std::size_t part) {
+  visit_part(where, part, [&](const auto& on) { call.add_part(on.device.backend(), queue_of(on)); });
+}
+
 // Enqueues the kernel for the rows of a part.
 template <class D, class R, class K, class... Accesses>
 void launch_part(const char* label, CoherentCall& call, std::size_t part, const On<D>& on, bool timed,
-                 ResidentRows all, const R& work, const K& kernel, const Accesses&... accesses) {
+                 ResidentRows rows, const R& work, const K& kernel, const Accesses&... accesses) {
   run_rows(
-      call, static_cast<int>(part), on, timed, all,
-      [&](ResidentRows rows, const auto&... resolved) {
+      call, static_cast<int>(part), on, timed, rows,
+      [&](const auto&... resolved) {
         const auto mine = LeftMost<R>::part(work, rows);
         launch_for(label, on, mine, bind_kernel<D, std::remove_const_t<decltype(mine)>>(kernel, resolved...));
       },
@@ -263,24 +270,18 @@ void launch_coherent(const char* label, const Where& where, const R& work, const
   check_all_fit<K>(label, work, accesses...);
   const auto parts = spread(where, LeftMost<R>::of(work), alignment_of_all<Accesses...>());
   CoherentCall call = make_call<R, K>(label);
-  for (const SpreadPart& part : parts)
-    visit_part(where, part.place, [&](const auto& on) {
-      call.add_part(on.device.backend(), queue_of(on));
-      (declare(call, accesses, part.rows), ...);
-    });
+  for (const SpreadPart& part : parts) {
+    add_part_of(call, where, part.place);
+    (declare(call, accesses, part.rows), ...);
+  }
   call.prepare();
   Balance* const balance = balance_of(where);
-  std::vector<Balance::Sample> samples(balance != nullptr ? PlaceTraits<Where>::count(where) : 0);
-  for (std::size_t p = 0; p < parts.size(); ++p) {
-    const ResidentRows rows = parts[p].rows;
+  for (std::size_t p = 0; p < parts.size(); ++p)
     visit_part(where, parts[p].place, [&](const auto& on) {
-      launch_part(label, call, p, on, balance != nullptr, rows, work, kernel, accesses...);
+      launch_part(label, call, p, on, balance != nullptr, parts[p].rows, work, kernel, accesses...);
     });
-    if (balance == nullptr) continue;
-    const CoherentCall::Timing timing = call.timing(static_cast<int>(p));
-    samples[parts[p].place] = {rows.end - rows.begin, timing.begin, timing.end};
-  }
-  if (balance != nullptr) balance->add(static_cast<std::vector<Balance::Sample>&&>(samples));
+  if constexpr (!PlaceTraits<Where>::is_one_part)
+    if (balance != nullptr) add_samples(*balance, call, parts, PlaceTraits<Where>::count(where));
 }
 
 // Whether a launch over coherent arrays compiles; the errors of those that do not.

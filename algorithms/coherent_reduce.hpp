@@ -245,12 +245,11 @@ void reduce_on_several(const char* label, const Where& where, const R& work, con
                                            uninitialized, MemoryMode::Smart);
   {
     CoherentCall call = make_call<R, K>(label);
-    for (const SpreadPart& part : parts)
-      visit_part(where, part.place, [&](const auto& on) {
-        call.add_part(on.device.backend(), queue_of(on));
-        (declare(call, accesses, part.rows), ...);
-        declare(call, out(partials), group_rows[part.place]);
-      });
+    for (const SpreadPart& part : parts) {
+      add_part_of(call, where, part.place);
+      (declare(call, accesses, part.rows), ...);
+      declare(call, out(partials), group_rows[part.place]);
+    }
     call.prepare();
     for (std::size_t p = 0; p < parts.size(); ++p)
       visit_part(where, parts[p].place, [&](const auto& on) {

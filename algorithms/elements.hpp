@@ -186,9 +186,11 @@ void launch_work(const char* label, const Where& where, index_t items, const Mak
   using Execution = typename D::execution;
   static_assert(SameMemoryFor<D, typename V::device_type>::value);
   KernelCallOf<D>::template check<K>();
-  Capture views = make_capture<Where, V>();
-  const auto work = captured(views, make);
-  const LaunchInfo info = make_info<D, K>(label, where, views);
+  Capture views = make_capture<D>();
+  CaptureScope scope(views);
+  const auto work = make();
+  scope.end();
+  const LaunchInfo info = make_info<D>(label, where, views, typeid(FunctorOf<K>).name());
   if constexpr (requires { Execution::call(info, work, items); }) {
     Execution::call(info, work, items);
   } else {

@@ -316,38 +316,34 @@ const char* tag_type() {
   else return typeid(Tag).name();
 }
 
-// `D` is the type of device that kernel `K` is launched on: without a place its default.
-template <class D, class K, class Tag = void>
-LaunchInfo make_info(const char* label, const Anywhere&, const Capture& views) {
-  const char* const kernel = typeid(FunctorOf<K>).name();
-  return {label, kernel, nullptr, -1, &views, tag_type<Tag>(), host_of(D{})};
+// `D` is the type of device that a kernel is launched on: without a place its default. Compiled once for all
+// kernels, as is make_capture.
+template <class D>
+LaunchInfo make_info(const char* label, const Anywhere&, const Capture& views, const char* kernel_type,
+                     const char* tag = nullptr) {
+  return {label, kernel_type, nullptr, -1, &views, tag, host_of(D{})};
 }
-template <class D, class K, class Tag = void>
-LaunchInfo make_info(const char* label, const On<D>& where, const Capture& views) {
-  const char* const kernel = typeid(FunctorOf<K>).name();
+template <class D>
+LaunchInfo make_info(const char* label, const On<D>& where, const Capture& views, const char* kernel_type,
+                     const char* tag = nullptr) {
   const D& device = where.device;
-  return {label, kernel, where.queue.get(), device.index(), &views, tag_type<Tag>(), host_of(device)};
+  return {label, kernel_type, where.queue.get(), device.index(), &views, tag, host_of(device)};
 }
 
-// Returns make(): copies of kernels, whose views are not counted. `views` records where the views live.
-template <class Make>
-auto captured(Capture& views, const Make& make) {
-  const CaptureScope scope(views);
-  return make();
-}
-
-// The capture of a launch.
-template <class Where, class K>
+// The capture of a launch. While a CaptureScope of it is in force, kernels are copied whose views are not
+// counted; it records where the views live.
+template <class D>
 Capture make_capture() {
-  return Capture{FamilyOf<typename DeviceFor<Where, K>::type::memory_space>::type::kind};
+  return Capture{FamilyOf<typename D::memory_space>::type::kind};
 }
 
 // Says in one line why a kernel cannot run where it is launched.
 template <class Where, class K>
-constexpr void check_kernel() {
+constexpr bool check_kernel() {
   KernelCallOf<typename DeviceFor<Where, K>::type>::template check<FunctorOf<K>>();
   if constexpr (!std::is_same_v<Where, Anywhere> && HasDeviceType<K>)
     static_cast<void>(SameMemoryFor<typename DeviceFor<Where, K>::type, typename K::device_type>::value);
+  return true;
 }
 
 }  // namespace detail

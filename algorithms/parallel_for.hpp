@@ -30,7 +30,7 @@ void launch_for(const char* label, const Where& where, const R& work, const K& k
   } else {
     using D = typename DeviceFor<Where, K>::type;
     using W = WorkOf<R>;
-    check_kernel<Where, K>();
+    static_assert(check_kernel<Where, K>());
     using Common = CommonKernel<K>;
     using Compiled = std::conditional_t<can_call<D, typename W::tag, Common, W::rank>, Common, K>;
     constexpr bool callable = can_call<D, typename W::tag, Compiled, W::rank>;
@@ -48,9 +48,12 @@ void launch_for(const char* label, const Where& where, const R& work, const K& k
                   "views of `with`)");
     if constexpr (callable) {
       using B = BodyFor<D, typename W::tag, Compiled, W::rank>;
-      Capture views = make_capture<Where, K>();
-      const B body = captured(views, [&] { return B{static_cast<const Compiled&>(kernel)}; });
-      const LaunchInfo info = make_info<D, K, typename W::tag>(label, where, views);
+      Capture views = make_capture<D>();
+      CaptureScope scope(views);
+      const B body{static_cast<const Compiled&>(kernel)};
+      scope.end();
+      const LaunchInfo info =
+          make_info<D>(label, where, views, typeid(FunctorOf<K>).name(), tag_type<typename W::tag>());
       if constexpr (W::rank == 1) D::execution::for_range(info, W::get(work), body);
       else if constexpr (W::rank == teams_rank) D::execution::for_teams(info, W::get(work), body);
       else D::execution::template for_box<W::rank>(info, W::get(work), body);

@@ -61,7 +61,7 @@ void launch_reduce_with(const char* label, const Where& where, const R& work, co
                         const Reducing& reducing) {
   using D = typename DeviceFor<Where, K>::type;
   using W = WorkOf<R>;
-  check_kernel<Where, K>();
+  static_assert(check_kernel<Where, K>());
   using Common = CommonKernel<K>;
   using Compiled =
       std::conditional_t<Reducing::template callable<D, typename W::tag, Common, W::rank>, Common, K>;
@@ -83,12 +83,14 @@ void launch_reduce_with(const char* label, const Where& where, const R& work, co
         "strata: parallel_reduce: the kernel takes its value by value, so that what it adds is lost: "
         "you wrote `double sum` or `auto sum`; write `double& sum` or `auto& sum`");
     using Inner = BodyFor<D, typename W::tag, Compiled, W::rank>;
-    Capture views = make_capture<Where, K>();
-    const auto body =
-        captured(views, [&] { return Reducing::body(Inner{static_cast<const Compiled&>(kernel)}); });
-    const auto reducer = captured(views, [&] { return reducing.template reducer<KernelCallOf<D>>(); });
-    const auto finish = captured(views, [&] { return finish_by<KernelCallOf<D>>(reducing.finish()); });
-    const LaunchInfo info = make_info<D, K, typename W::tag>(label, where, views);
+    Capture views = make_capture<D>();
+    CaptureScope scope(views);
+    const auto body = Reducing::body(Inner{static_cast<const Compiled&>(kernel)});
+    const auto reducer = reducing.template reducer<KernelCallOf<D>>();
+    const auto finish = finish_by<KernelCallOf<D>>(reducing.finish());
+    scope.end();
+    const LaunchInfo info =
+        make_info<D>(label, where, views, typeid(FunctorOf<K>).name(), tag_type<typename W::tag>());
     const auto range = W::get(work);
     if constexpr (Reducing::is_array) {
       static_assert(

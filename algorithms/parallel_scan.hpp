@@ -33,7 +33,7 @@ void launch_scan_with(const char* label, const Where& where, const R& work, cons
   using D = typename DeviceFor<Where, K>::type;
   using W = WorkOf<R>;
   using T = typename Reducer::value_type;
-  check_kernel<Where, K>();
+  static_assert(check_kernel<Where, K>());
   static_assert(W::rank == 1, "strata: parallel_scan: the range has one dimension");
   using Common = CommonKernel<K>;
   using Compiled = std::conditional_t<can_call<D, typename W::tag, Common, 1, T&, bool>, Common, K>;
@@ -48,12 +48,15 @@ void launch_scan_with(const char* label, const Where& where, const R& work, cons
                   "strata: parallel_scan: the kernel takes its value by value, so that what it adds is lost: "
                   "you wrote `double sum` or `auto sum`; write `double& sum` or `auto& sum`");
     using B = BodyFor<D, typename W::tag, Compiled, 1>;
-    Capture views = make_capture<Where, K>();
-    const B body = captured(views, [&] { return B{static_cast<const Compiled&>(kernel)}; });
-    const Reducer kept_reducer = captured(views, [&] { return reducer; });
-    const auto kept_finish = captured(views, [&] { return finish_by<KernelCallOf<D>>(finish); });
-    D::execution::scan_range(make_info<D, K, typename W::tag>(label, where, views), W::get(work), body,
-                             kept_reducer, kept_finish, start);
+    Capture views = make_capture<D>();
+    CaptureScope scope(views);
+    const B body{static_cast<const Compiled&>(kernel)};
+    const Reducer kept_reducer = reducer;
+    const auto kept_finish = finish_by<KernelCallOf<D>>(finish);
+    scope.end();
+    const LaunchInfo info =
+        make_info<D>(label, where, views, typeid(FunctorOf<K>).name(), tag_type<typename W::tag>());
+    D::execution::scan_range(info, W::get(work), body, kept_reducer, kept_finish, start);
   }
 }
 

@@ -31,7 +31,7 @@ TeamLimits limits_of_teams(const Where& where, const R& work, const K&, const Re
                 "write team_size_max(on(device), work, kernel) or give with(kernel, views...)");
   if constexpr (W::rank == teams_rank && reduces && knows_device<Where, K>) {
     using D = typename DeviceFor<Where, K>::type;
-    check_kernel<Where, K>();
+    static_assert(check_kernel<Where, K>());
     using Common = CommonKernel<K>;
     using Tag = typename W::tag;
     using Compiled =
@@ -42,8 +42,8 @@ TeamLimits limits_of_teams(const Where& where, const R& work, const K&, const Re
                   "reduction's limits are asked for with its reducers, a loop's without");
     if constexpr (callable) {
       using Inner = BodyFor<D, Tag, Compiled, W::rank>;
-      Capture views = make_capture<Where, K>();
-      const LaunchInfo info = make_info<D, K, Tag>("", where, views);
+      const Capture views = make_capture<D>();
+      const LaunchInfo info = make_info<D>("", where, views, typeid(FunctorOf<K>).name(), tag_type<Tag>());
       if constexpr (sizeof...(Reducers) == 0) {
         return D::execution::template team_limits<Inner>(info, W::get(work));
       } else {

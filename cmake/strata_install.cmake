@@ -6,6 +6,14 @@ include(CMakePackageConfigHelpers)
 set(strata_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/strata")
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME dev)
 
+# An install has both libraries; ./quickstart test builds one.
+install(CODE "
+  if(NOT EXISTS \"$<TARGET_FILE:strata_checked>\")
+    message(FATAL_ERROR \"strata: an install has the library with checks, too, which is not built: \"
+                        \"cmake -DSTRATA_BUILD_CHECKED=ON ${PROJECT_BINARY_DIR}, cmake --build ${PROJECT_BINARY_DIR}, \"
+                        \"then install again\")
+  endif()")
+
 if(STRATA_BUILD_TOOLS)
   install(TARGETS strata_info RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT runtime)
 endif()

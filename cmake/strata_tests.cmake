@@ -15,8 +15,8 @@ cmake_host_system_information(RESULT strata_processors QUERY NUMBER_OF_LOGICAL_C
 # they run for 24 s in place of 33, and compile in 110 in place of 90. Those of algorithms run without any for 24 s in place
 # of 5, and compile in 89 in place of 158 (with the batches below).
 set(strata_optimised_tests "^(linear|streaming|thermal|explicit_dynamics|coherent_apps)$|atomic|bits|half|complex")
-# Compiled in batches: large programs of many kernels.
-set(strata_batched_tests "^(algorithms|streaming|linear)$")
+# Four sources are compiled as one (_strata_batch_tests), three of those that take up to 1.5 GiB.
+set(strata_large_tests "^(streaming|linear)$")
 # Checked builds and those under sanitizers run them over the devices that differ most, AddressSanitizer over the one
 # whose memory is its own.
 set(strata_test_devices_checked "STRATA_TEST_DEVICES_HEADER=\"few_test_devices.hpp\"")
@@ -63,6 +63,7 @@ function(strata_add_tests folder)
   endif()
   _strata_add_test_program(strata_${folder}_tests "" "${arg_LIBRARIES}" ${sources})
   _strata_add_test_entries(${folder} strata_${folder}_tests "" "${devices}")
+  set(optimised_sources)
   foreach(source IN LISTS sources)
     cmake_path(GET source STEM stem)
     set(optimised OFF)
@@ -72,15 +73,42 @@ function(strata_add_tests folder)
       set(optimised ON)
     endif()
     if(optimised)
-      # A precompiled header is of one level.
-      set_property(SOURCE ${source} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
-      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
+      list(APPEND optimised_sources "${source}")
     endif()
   endforeach()
+  set(programs strata_${folder}_tests)
   if(arg_CHECKED AND STRATA_CHECKED_TESTS AND NOT STRATA_CHECKED_ONLY)
     _strata_add_test_program(strata_${folder}_tests_checked _checked "${arg_LIBRARIES}" ${sources})
     _strata_add_test_entries(${folder}_checked strata_${folder}_tests_checked checked "${few_devices}")
+    list(APPEND programs strata_${folder}_tests_checked)
   endif()
+  if(optimised_sources)
+    _strata_optimise_tests("${programs}" ${optimised_sources})
+  endif()
+endfunction()
+
+# Sources that are compiled with -O1, and so without the precompiled header, which is of one level: several as one here,
+# as CMake's batches take no source that has options of its own.
+function(_strata_optimise_tests programs)
+  set(sources ${ARGN})
+  if(STRATA_UNITY)
+    _strata_test_batches(batches 4 ${ARGN})
+    set_property(SOURCE ${ARGN} PROPERTY HEADER_FILE_ONLY ON)
+    set(sources)
+    foreach(batch IN LISTS batches)
+      list(LENGTH sources number)
+      list(GET programs 0 program)
+      string(REPLACE "|" "\"\n#include \"" content "${batch}")
+      set(source "${CMAKE_CURRENT_BINARY_DIR}/batches/${program}_optimised_${number}.cpp")
+      file(CONFIGURE OUTPUT "${source}" CONTENT "${strata_batch_pragmas}#include \"${content}\"\n")
+      list(APPEND sources "${source}")
+    endforeach()
+    foreach(program IN LISTS programs)
+      target_sources(${program} PRIVATE ${sources})
+    endforeach()
+  endif()
+  set_property(SOURCE ${sources} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
+  set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
 endfunction()
 
 # strata_add_cuda_tests(NAME [PATH folder] [CHECKED] [BUILT] [LIBRARIES target ...]): the typed tests of a folder again, by nvcc
@@ -186,15 +214,42 @@ function(_strata_add_test_program program variant libraries)
   _strata_batch_tests(${program} ${ARGN})
 endfunction()
 
-# Three sources at a time that use the same namespaces and so headers, and instantiate much alike: three of algorithms
-# take 8.5 in place of 10.6 s of processor, four of streaming up to 1.5 GiB. Where two clash by a name that tools/source_batches.py does not see,
-# one of them takes another. Batches say nothing of local names that are another file's, too (-Wshadow);
-# STRATA_UNITY=OFF compiles each by itself.
+# Sources that use the same namespaces and so headers, and instantiate much alike, in batches: three of algorithms
+# take 8.5 in place of 10.6 s of processor, of coherent arrays 8.1 in place of 10.1; four of streaming take up to
+# 1.5 GiB. Where two clash by a name that tools/source_batches.py does not see, one of them takes another. Batches
+# say nothing of local names that are one of another file's namespace, too (-Wshadow); STRATA_UNITY=OFF compiles each
+# by itself.
+set(strata_batch_pragmas)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(strata_severity "warning")
+  if(STRATA_WERROR)
+    set(strata_severity "error")
+  endif()
+  string(CONCAT strata_batch_pragmas "#pragma GCC diagnostic ignored \"-Wshadow\"\n"
+                                     "#pragma GCC diagnostic ${strata_severity} \"-Wshadow=local\"\n")
+endif()
 function(_strata_batch_tests program)
   string(REGEX REPLACE "^strata_|_tests(_checked)?$" "" folder ${program})
-  if(NOT STRATA_UNITY OR NOT folder MATCHES "${strata_batched_tests}")
+  if(NOT STRATA_UNITY)
     return()
   endif()
+  set(most 4)
+  if(folder MATCHES "${strata_large_tests}")
+    set(most 3)
+  endif()
+  _strata_test_batches(batches ${most} ${ARGN})
+  set(number 0)
+  foreach(batch IN LISTS batches)
+    math(EXPR number "${number} + 1")
+    string(REPLACE "|" ";" members "${batch}")
+    set_property(SOURCE ${members} PROPERTY UNITY_GROUP ${number})
+  endforeach()
+  set_target_properties(${program} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP
+                                              UNITY_BUILD_CODE_BEFORE_INCLUDE "${strata_batch_pragmas}")
+endfunction()
+
+# As strata_batches, of sources that use the same namespaces.
+function(_strata_test_batches result most)
   set(kinds)
   foreach(source IN LISTS ARGN)
     file(STRINGS "${source}" used REGEX "^using namespace")
@@ -204,19 +259,12 @@ function(_strata_batch_tests program)
     list(APPEND ${kind} "${source}")
   endforeach()
   list(REMOVE_DUPLICATES kinds)
-  set(number 0)
+  set(all)
   foreach(kind IN LISTS kinds)
-    strata_batches(batches 3 ${${kind}})
-    foreach(batch IN LISTS batches)
-      math(EXPR number "${number} + 1")
-      string(REPLACE "|" ";" members "${batch}")
-      set_property(SOURCE ${members} PROPERTY UNITY_GROUP ${number})
-    endforeach()
+    strata_batches(batches ${most} ${${kind}})
+    list(APPEND all ${batches})
   endforeach()
-  set_target_properties(${program} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    set_target_properties(${program} PROPERTIES UNITY_BUILD_CODE_BEFORE_INCLUDE "#pragma GCC diagnostic ignored \"-Wshadow\"")
-  endif()
+  set(${result} "${all}" PARENT_SCOPE)
 endfunction()
 
 function(_strata_test_flags target level variant)

@@ -90,7 +90,8 @@ void note_capture(Capture& capture, const Allocation& allocation);
 class CaptureScope {
  public:
   explicit CaptureScope(Capture& capture) : previous_(current_capture) { current_capture = &capture; }
-  ~CaptureScope() { current_capture = previous_; }
+  ~CaptureScope() { end(); }
+  void end() { current_capture = previous_; }
   CaptureScope(const CaptureScope&) = delete;
   CaptureScope& operator=(const CaptureScope&) = delete;
 

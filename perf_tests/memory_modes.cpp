@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -452,18 +451,6 @@ class MemoryModes {
 [[noreturn]] void fail_usage(const char* text) {
   std::fprintf(stderr, "strata_memory_modes: %s\n", text);
   std::exit(2);
-}
-
-// Takes an option with its value out of the command line; null where it is not there.
-const char* take_option(int& argc, char** argv, const char* name) {
-  for (int a = 1; a + 1 < argc; ++a) {
-    if (std::strcmp(argv[a], name) != 0) continue;
-    const char* const found = argv[a + 1];
-    for (int k = a; k + 2 <= argc; ++k) argv[k] = argv[k + 2];
-    argc -= 2;
-    return found;
-  }
-  return nullptr;
 }
 
 ModeOptions take_mode_options(int& argc, char** argv) {

@@ -10,27 +10,12 @@
 // bytes as measured, and as simulated. A kernel takes about as long as the copy of a tile at 55 GB/s. --n is
 // the edge of a tile, in elements. Not for hosts, whose memory is where arrays are.
 // SPDX-License-Identifier: Apache-2.0
-#include <cstring>
-
 #include "common/task_costs.hpp"
 #include "common/task_tiles.hpp"
 
-namespace {
-
-// Takes the option out of the command line.
-bool take_option(int& argc, char** argv, const char* name) {
-  char** const end = argv + argc;
-  char** const left =
-      std::remove_if(argv, end, [&](const char* word) { return std::strcmp(word, name) == 0; });
-  argc = static_cast<int>(left - argv);
-  return left != end;
-}
-
-}  // namespace
-
 int main(int argc, char** argv) {
   using namespace perf;
-  const bool is_long = take_option(argc, argv, "--long");
+  const bool is_long = take_flag(argc, argv, "--long");
   const Options options = parse_options(
       argc, argv,
       "Graphs of tasks: what a task costs, and runs in too little memory (--long: 10^6 tasks, too).");

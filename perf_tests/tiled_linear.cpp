@@ -20,7 +20,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -34,18 +33,6 @@ namespace {
 
 using namespace perf;
 
-// Takes an option, with its value where it has one, out of the command line; null where it is not there.
-const char* take_option(int& argc, char** argv, const char* name, bool has_value) {
-  for (int a = 1; a < argc; ++a) {
-    if (std::strcmp(argv[a], name) != 0 || (has_value && a + 1 == argc)) continue;
-    const char* const found = argv[a + (has_value ? 1 : 0)];
-    const int taken = has_value ? 2 : 1;
-    for (int k = a; k + taken <= argc; ++k) argv[k] = argv[k + taken];
-    argc -= taken;
-    return found;
-  }
-  return nullptr;
-}
 // "a,b" as a and b
 std::vector<std::string> names_of(const char* list) {
   std::vector<std::string> names = {""};
@@ -58,20 +45,19 @@ std::vector<std::string> names_of(const char* list) {
 constexpr const char* case_names = "cholesky,lu,lu_pivoted,gemm,syrk,bytes_of_library,shared,files";
 TiledOptions take_tiled_options(int& argc, char** argv) {
   TiledOptions options;
-  if (const char* tile = take_option(argc, argv, "--tile", true)) options.tile = std::atoll(tile);
-  if (const char* budget = take_option(argc, argv, "--budget", true)) options.budget = std::atoll(budget);
-  if (const char* bytes = take_option(argc, argv, "--host-memory", true))
-    options.host_memory = std::atoll(bytes);
-  if (const char* folder = take_option(argc, argv, "--folder", true)) options.folder = folder;
-  if (const char* names = take_option(argc, argv, "--scheduler", true)) options.schedulers = names_of(names);
-  if (const char* names = take_option(argc, argv, "--case", true)) options.cases = names_of(names);
+  if (const char* tile = take_option(argc, argv, "--tile")) options.tile = std::atoll(tile);
+  if (const char* budget = take_option(argc, argv, "--budget")) options.budget = std::atoll(budget);
+  if (const char* bytes = take_option(argc, argv, "--host-memory")) options.host_memory = std::atoll(bytes);
+  if (const char* folder = take_option(argc, argv, "--folder")) options.folder = folder;
+  if (const char* names = take_option(argc, argv, "--scheduler")) options.schedulers = names_of(names);
+  if (const char* names = take_option(argc, argv, "--case")) options.cases = names_of(names);
   const std::vector<std::string> known = names_of(case_names);
   for (const std::string& name : options.cases)
     if (std::find(known.begin(), known.end(), name) == known.end()) {
       std::fprintf(stderr, "--case: there is no %s; there are %s\n", name.c_str(), case_names);
       std::exit(2);
     }
-  options.tf32 = take_option(argc, argv, "--tf32", false) != nullptr;
+  options.tf32 = take_flag(argc, argv, "--tf32");
   return options;
 }
 

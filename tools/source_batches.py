@@ -15,19 +15,40 @@ import sys
 SUITE = re.compile(r"(?:TYPED_)?TEST(?:_F|_P|_SUITE|_SUITE_P)?\((\w+)")
 USED = re.compile(r"using (?!namespace )(?:\w+::)+(\w+);")
 DECLARED = re.compile(r"(?:struct|class|enum class|enum|#\s*define|using) (?:alignas\([^)]*\) )?(\w+)\b(?!::)")
+FURTHER = re.compile(r", (\w+) = ")
+ALIAS = re.compile(r"using (\w+) = .*;$")
+# Functions of Strata that headers of other sources call: who declares one is compiled alone.
+HIDDEN = {"in", "out", "inout"}
 OTHER = re.compile(r"(?!using|namespace|static_assert)[a-zA-Z\[][^({=]*?(?<![\w:])(\w+)\s*(?:\(|\{|=|;|\[[^\[])")
 
 
 def names_at_top(text):
-    """(declared, used): names that a source declares outside of classes and functions, roughly, and what it takes from
-    other namespaces, which others may take as well. Namespaces go together."""
-    declared, used = set(), set()
+    """(declared, used, aliases): names that a source declares outside of classes and functions, roughly, and what it takes
+    from other namespaces, which others may take as well. Namespaces go together. Aliases are lines: two that are equal
+    declare the same."""
+    declared, used, aliases = set(), set(), {}
     for line in text.splitlines():
         if found := USED.match(line):
             used.add(found[1])
+        elif found := ALIAS.match(line):
+            aliases[found[1]] = line
         elif found := SUITE.match(line) or DECLARED.match(line) or OTHER.match(line):
             declared.add(found[1])
-    return declared - {"namespace", "main", "if", "for"}, used
+            if line.startswith(("constexpr", "inline", "const", "static")) and "(" not in line.partition("=")[0]:
+                declared.update(FURTHER.findall(line))
+    return declared - {"namespace", "main", "if", "for"} - set(aliases), used, aliases
+
+
+def clashes(a, b):
+    """Whether sources of such names do not compile as one."""
+    if all(map(any, (a, b))) and HIDDEN & (a[0] | b[0]):
+        return True
+    for (declared, used, aliases), (others, others_used, others_aliases) in ((a, b), (b, a)):
+        if declared & (others | others_used | others_aliases.keys()) or aliases.keys() & others_used:
+            return True
+        if any(others_aliases.get(name, line) != line for name, line in aliases.items()):
+            return True
+    return False
 
 
 def batches_of(sources, most, kind=lambda path, text: None):
@@ -35,17 +56,16 @@ def batches_of(sources, most, kind=lambda path, text: None):
     batches = []
     for path in sources:
         text = path.read_text()
-        (declared, used), its_kind = names_at_top(text), kind(path, text)
+        names, its_kind = names_at_top(text), kind(path, text)
         for batch in batches:
-            clash = batch["declared"] & (declared | used) or batch["used"] & declared
-            if batch["kind"] == its_kind and len(batch["paths"]) < most and not clash:
+            if batch["kind"] == its_kind and len(batch["paths"]) < most and not clashes(batch["names"], names):
                 break
         else:
-            batch = {"kind": its_kind, "paths": [], "declared": set(), "used": set()}
+            batch = {"kind": its_kind, "paths": [], "names": (set(), set(), {})}
             batches.append(batch)
         batch["paths"].append(path)
-        batch["declared"] |= declared
-        batch["used"] |= used
+        for all_names, its_names in zip(batch["names"], names):
+            all_names.update(its_names)
     return [batch["paths"] for batch in batches]
 
 

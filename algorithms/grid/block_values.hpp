@@ -139,11 +139,14 @@ void make_block_values(const char* label, const On<D>& on, const R& work, Reside
   constexpr bool is_noted = checked_build && sizeof(typename Reducer::value_type) < least_marked_bytes;
   const index_t first_row = range.lower[0];
   if constexpr (!is_noted && reduces_blocks<D, W::rank, decltype(range), Body, Reducer, Store>) {
-    check_kernel<On<D>, Bound>();
-    Capture views = make_capture<On<D>, Bound>();
-    const auto body = captured(views, [&] { return Body{bind_views(kernel, view_to_bind(accesses)...)}; });
-    const auto store = captured(views, [&] { return Store{Values(view_to_bind(to)), first_row}; });
-    const LaunchInfo info = make_info<D, Bound, typename W::tag>(label, on, views);
+    static_assert(check_kernel<On<D>, Bound>());
+    Capture views = make_capture<D>();
+    CaptureScope scope(views);
+    const Body body{bind_views(kernel, view_to_bind(accesses)...)};
+    const Store store{Values(view_to_bind(to)), first_row};
+    scope.end();
+    const LaunchInfo info =
+        make_info<D>(label, on, views, typeid(FunctorOf<Bound>).name(), tag_type<typename W::tag>());
     D::execution::template reduce_blocks<W::rank>(info, range, rows, blocks, body, reducer, store);
   } else {
     const ReduceBlock<K, typename W::tag, W::rank, Reducer> reduce{kernel, reducer, {range}};

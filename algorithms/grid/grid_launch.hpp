@@ -131,11 +131,10 @@ void launch_grid(const char* label, const Where& where, const R& work, const K& 
   const GridParts grid = grid_parts(shape_of(where), items_of_work<PlaceTraits<Where>::cuts>(work),
                                     {alignment_of_all<Accesses...>(), 1, 1});
   CoherentCall call = make_call<R, K>(label);
-  for (const GridPart& part : grid.parts)
-    visit_part(where, part.place, [&](const auto& on) {
-      call.add_part(on.device.backend(), queue_of(on));
-      (declare_items(call, grid, accesses, part.items), ...);
-    });
+  for (const GridPart& part : grid.parts) {
+    add_part_of(call, where, part.place);
+    (declare_items(call, grid, accesses, part.items), ...);
+  }
   call.prepare();
   for (std::size_t p = 0; p < grid.parts.size(); ++p)
     visit_part(where, grid.parts[p].place, [&]<class D>(const On<D>& on) {

@@ -121,15 +121,14 @@ void reduce_on_grid(const char* label, const Where& where, const R& work, const 
   {
     const auto all = out(values, everything);
     CoherentCall call = make_call<R, K>(label);
-    for (const GridPart& part : grid.parts)
-      visit_part(where, part.place, [&](const auto& on) {
-        const ResidentRows mine = part.items.of[0], blocks = part.items.of[1];
-        call.add_part(on.device.backend(), queue_of(on));
-        const index_t first = range.of[0].begin;
-        call.add_use(*values.state(), AccessMode::Out,
-                     {Box({mine.begin - first, blocks.begin}, {mine.end - first, blocks.end}), {}});
-        (declare_items(call, grid, accesses, GridItems{{mine, columns.of(blocks)}, 2}), ...);
-      });
+    for (const GridPart& part : grid.parts) {
+      const ResidentRows mine = part.items.of[0], blocks = part.items.of[1];
+      add_part_of(call, where, part.place);
+      const index_t first = range.of[0].begin;
+      call.add_use(*values.state(), AccessMode::Out,
+                   {Box({mine.begin - first, blocks.begin}, {mine.end - first, blocks.end}), {}});
+      (declare_items(call, grid, accesses, GridItems{{mine, columns.of(blocks)}, 2}), ...);
+    }
     call.prepare();
     for (std::size_t p = 0; p < grid.parts.size(); ++p)
       visit_part(where, grid.parts[p].place, [&]<class D>(const On<D>& on) {

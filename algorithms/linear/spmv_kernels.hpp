@@ -173,13 +173,15 @@ void launch_row_groups(const char* label, const Where& where, index_t rows, int 
 template <class Where, class Kernel>
 void launch_rows(const char* label, const Where& where, index_t rows, index_t entries, const Kernel& kernel) {
   using D = typename DeviceFor<Where, Kernel>::type;
-  check_kernel<Where, Kernel>();
+  static_assert(check_kernel<Where, Kernel>());
   if constexpr (requires(const LaunchInfo& info, const BalancedRows<Kernel>& work) {
                   D::execution::call(info, work, rows);
                 }) {
-    Capture views = make_capture<Where, Kernel>();
-    const auto work = captured(views, [&] { return BalancedRows<Kernel>{kernel, rows}; });
-    D::execution::call(make_info<D, Kernel>(label, where, views), work, rows);
+    Capture views = make_capture<D>();
+    CaptureScope scope(views);
+    const BalancedRows<Kernel> work{kernel, rows};
+    scope.end();
+    D::execution::call(make_info<D>(label, where, views, typeid(FunctorOf<Kernel>).name()), work, rows);
   } else {
 #if defined(__CUDACC__)
     if (const int group = linear::row_group(rows, entries); group > 1)

@@ -87,13 +87,14 @@ CudaLibraryScalar vendor_scalar(const DeviceScalar<V>& s) {
 // Makes the LaunchInfo of a launch over the views `v`, and calls call(info) while they are captured.
 template <class Kernel, class Where, class Call, class... V>
 void vendor_launch(const char* label, const Where& where, const Call& call, const V&... v) {
-  check_kernel<Where, Kernel>();
-  Capture views = make_capture<Where, Kernel>();
+  using D = typename DeviceFor<Where, Kernel>::type;
+  static_assert(check_kernel<Where, Kernel>());
+  Capture views = make_capture<D>();
   {
     const CaptureScope scope(views);
     (static_cast<void>(V(v)), ...);
   }
-  call(make_info<typename DeviceFor<Where, Kernel>::type, Kernel>(label, where, views));
+  call(make_info<D>(label, where, views, typeid(FunctorOf<Kernel>).name()));
 }
 template <class D>
 struct VendorKernel {

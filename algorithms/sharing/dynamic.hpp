@@ -101,11 +101,10 @@ SharedWork shared_work(const char* label, const Where& where, const R& work, con
     });
   shared.check = [&where, label, &accesses...](const std::vector<SpreadPart>& parts) {
     CoherentCall call = make_call<R, K>(label);
-    for (const SpreadPart& part : parts)
-      visit_part(where, part.place, [&](const auto& on) {
-        call.add_part(on.device.backend(), queue_of(on));
-        (declare(call, accesses, part.rows), ...);
-      });
+    for (const SpreadPart& part : parts) {
+      add_part_of(call, where, part.place);
+      (declare(call, accesses, part.rows), ...);
+    }
     call.check();
   };
   shared.kind = kind_of_launch(label, typeid(void (*)(R, K, Accesses...)).name());

@@ -2,6 +2,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include <strata/core/error.hpp>
 #include <strata/devices/emulated/execution.hpp>
@@ -13,22 +14,20 @@ namespace strata::inline STRATA_ABI::detail {
 
 namespace {
 
-void enqueue(EventKind kind, const LaunchInfo& info, const std::shared_ptr<EmulatedKernel>& owned,
-             index_t items, EmulatedQueue& queue);
+using SharedKernel = std::shared_ptr<const HeldTask>;
+void enqueue(EventKind kind, const LaunchInfo& info, const SharedKernel& kernel, EmulatedQueue& queue);
 
 class RecordedKernel final : public RecordedStep {
  public:
-  RecordedKernel(EventKind kind, const LaunchInfo& info, const std::shared_ptr<EmulatedKernel>& kernel,
-                 index_t items)
+  RecordedKernel(EventKind kind, const LaunchInfo& info, const SharedKernel& kernel)
       : kind_(kind),
         label_(info.label),
         kernel_type_(info.kernel_type),
         tag_type_(info.tag_type),
-        kernel_(kernel),
-        items_(items) {}
+        kernel_(kernel) {}
   void run(QueueState& queue) const override {
     const Capture no_views{EmulatedSpace::kind};
-    enqueue(kind_, {label_.c_str(), kernel_type_, &queue, -1, &no_views, tag_type_}, kernel_, items_,
+    enqueue(kind_, {label_.c_str(), kernel_type_, &queue, -1, &no_views, tag_type_}, kernel_,
             static_cast<EmulatedQueue&>(queue));
   }
 
@@ -37,15 +36,13 @@ class RecordedKernel final : public RecordedStep {
   std::string label_;
   const char* kernel_type_;
   const char* tag_type_;
-  std::shared_ptr<EmulatedKernel> kernel_;
-  index_t items_;
+  SharedKernel kernel_;
 };
 
 }  // namespace
 
-void enqueue_emulated(EventKind kind, const LaunchInfo& info, EmulatedKernel* kernel, index_t items,
-                      bool wait) {
-  const std::shared_ptr<EmulatedKernel> owned(kernel);
+void enqueue_emulated(EventKind kind, const LaunchInfo& info, HeldTask kernel, bool wait) {
+  const auto shared = std::make_shared<const HeldTask>(std::move(kernel));
   const Capture& views = *info.views;
   const int views_on = views.instance;
   int instance = views_on >= 0 ? views_on : 0;
@@ -65,29 +62,28 @@ void enqueue_emulated(EventKind kind, const LaunchInfo& info, EmulatedKernel* ke
                         "} (failure injected)");
   }
   if (current_recording != nullptr)
-    return record_step(info, queue, wait, new RecordedKernel(kind, info, owned, items));
+    return record_step(info, queue, wait, new RecordedKernel(kind, info, shared));
   if (wait) require_outside_kernels("a launch that waits");
-  enqueue(kind, info, owned, items, queue);
+  enqueue(kind, info, shared, queue);
   if (wait) queue.wait();
 }
 
 namespace {
 
-void enqueue(EventKind kind, const LaunchInfo& info, const std::shared_ptr<EmulatedKernel>& owned,
-             index_t items, EmulatedQueue& queue) {
+void enqueue(EventKind kind, const LaunchInfo& info, const SharedKernel& kernel, EmulatedQueue& queue) {
   auto& target = static_cast<EmulatedInstance&>(queue.instance());
   const int instance = target.index();
-  const KernelScope scope(kind, info, "Emulated", instance, queue.id(), items);
+  const KernelScope scope(kind, info, "Emulated", instance, queue.id(), kernel->items());
   // The caller's label may not live as long as the work.
   const auto label = std::make_shared<const std::string>(info.name());
-  queue.launch(label->c_str(), items, [owned, label, info, &target] {
+  queue.launch(label->c_str(), kernel->items(), [kernel, label, info, &target] {
     LaunchInfo kept = info;
     kept.label = label->c_str();
     kept.queue = nullptr;
     kept.views = nullptr;
     // Also what no worker is needed for, a small reduction or its end, runs in the instance's memory.
     const EmulatedWorkerScope worker(*Platform::get().memory, target.index());
-    owned->run(target.runner(), kept);
+    (*kernel)(target.runner(), kept);
   });
 }
 

@@ -27,37 +27,18 @@ struct EmulatedSpace {
 
 namespace detail {
 
-/// A kernel on its way through a queue.
-class EmulatedKernel {
- public:
-  virtual ~EmulatedKernel() = default;
-  virtual void run(const Runner& runner, const LaunchInfo& info) const = 0;
-};
-
-template <class Task>
-class EmulatedTask final : public EmulatedKernel {
- public:
-  template <class... Arguments>
-  explicit EmulatedTask(const Arguments&... arguments) : task_(arguments...) {}
-  index_t items() const { return task_.items(); }
-  void run(const Runner& runner, const LaunchInfo& info) const override { task_(runner, info); }
-
- private:
-  Task task_;
-};
-
-/// Enqueues `kernel`, which it owns from the call on, where `info` says or its views live. Throws
-/// WrongDevice. With `wait` returns when the queue is done, throwing its error.
-void enqueue_emulated(EventKind kind, const LaunchInfo& info, EmulatedKernel* kernel, index_t items,
-                      bool wait);
+/// Enqueues a kernel where `info` says or its views live. Throws WrongDevice. With `wait` returns when the
+/// queue is done, throwing its error.
+void enqueue_emulated(EventKind kind, const LaunchInfo& info, HeldTask kernel, bool wait);
 
 struct EmulatedExecution : TaskExecution<EmulatedExecution> {
   static const char* device_name(const LaunchInfo&) { return "Emulated"; }
   template <class Task, class... Arguments>
   static void run(EventKind kind, const LaunchInfo& info, bool wait, const Arguments&... arguments) {
     require_running("a kernel launch");
-    auto* const task = new EmulatedTask<Task>(arguments...);
-    enqueue_emulated(kind, info, task, task->items(), wait);
+    const Task* const task = new Task(arguments...);
+    enqueue_emulated(kind, info, HeldTask({task, AnyTask<Task>::call}, AnyTask<Task>::destroy, task->items()),
+                     wait);
   }
 };
 

@@ -31,16 +31,18 @@ class PendingValues {
 };
 
 // Init and join of a reducer, for the drivers. `Owner` is what their context points to; it has `reducer`.
+// No lambdas: each would be two functions of the program.
+template <class Owner, class T>
+void init_value(const void* raw, void* value) {
+  static_cast<const Owner*>(raw)->reducer.init(*static_cast<T*>(value));
+}
+template <class Owner, class T>
+void join_values(const void* raw, void* value, const void* other) {
+  static_cast<const Owner*>(raw)->reducer.join(*static_cast<T*>(value), *static_cast<const T*>(other));
+}
 template <class Owner, class T>
 ValueOps value_ops(const Owner& owner) {
-  return {&owner, sizeof(T),
-          [](const void* raw, void* value) {
-            static_cast<const Owner*>(raw)->reducer.init(*static_cast<T*>(value));
-          },
-          [](const void* raw, void* value, const void* other) {
-            static_cast<const Owner*>(raw)->reducer.join(*static_cast<T*>(value),
-                                                         *static_cast<const T*>(other));
-          }};
+  return {&owner, sizeof(T), init_value<Owner, T>, join_values<Owner, T>};
 }
 
 /// Room for values while a task runs; at least one.

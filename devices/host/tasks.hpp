@@ -43,6 +43,44 @@ struct PieceCheck {
 #endif
 };
 
+/// A task of any type, for a call.
+struct TaskCall {
+  const void* task;
+  void (*call)(const void* task, const Runner& runner, const LaunchInfo& info);
+};
+/// What those do with a task who do not know its type. (Virtual functions would come with constructors,
+/// destructors and run-time type information, for each kernel of a program.)
+template <class Task>
+struct AnyTask {
+  static void call(const void* task, const Runner& runner, const LaunchInfo& info) {
+    (*static_cast<const Task*>(task))(runner, info);
+  }
+  static void destroy(const void* task) { delete static_cast<const Task*>(task); }
+};
+/// A task that is done later, once or several times: made by `new`.
+class HeldTask {
+ public:
+  HeldTask(TaskCall call, void (*destroy)(const void* task), index_t items)
+      : call_(call), destroy_(destroy), items_(items) {}
+  HeldTask(HeldTask&& other) noexcept : call_(other.call_), destroy_(other.destroy_), items_(other.items_) {
+    other.call_.task = nullptr;
+  }
+  HeldTask& operator=(HeldTask&&) = delete;
+  ~HeldTask() {
+    if (call_.task != nullptr) destroy_(call_.task);
+  }
+
+  index_t items() const { return items_; }
+  void operator()(const Runner& runner, const LaunchInfo& info) const {
+    call_.call(call_.task, runner, info);
+  }
+
+ private:
+  TaskCall call_;
+  void (*destroy_)(const void* task);
+  index_t items_;
+};
+
 /// Work that is not a loop over items, such as a sort.
 template <class Work>
 class CallTask {

@@ -4,6 +4,7 @@
 
 #include "baselines/dynamics.hpp"
 #include "common/cuda_check.hpp"
+#include "common/cuda_graph.hpp"
 
 namespace perf {
 
@@ -144,31 +145,13 @@ class Launches {
   std::shared_ptr<unsigned> done_;
 };
 
-struct OwnedGraph {
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t executable = nullptr;
-  ~OwnedGraph() {
-    cudaGraphExecDestroy(executable);
-    cudaGraphDestroy(graph);
-  }
-};
-
 template <class T>
 Competitor competitor(CudaPlace place, DynamicsWork work, const DynamicsFields<T>& fields, int times,
                       Shape shape) {
   const auto launches = std::make_shared<Launches<T>>(stream_of(place), fields, shape);
-  const auto graph = std::make_shared<OwnedGraph>();
-  cuda_check(cudaStreamBeginCapture(stream_of(place), cudaStreamCaptureModeRelaxed));
-  for (int k = 0; k < times; ++k) launches->run(work);
-  cuda_check(cudaStreamEndCapture(stream_of(place), &graph->graph));
-  cuda_check(cudaGraphInstantiate(&graph->executable, graph->graph, 0));
   return {"blocks of " + std::to_string(shape.block) + ", compiled for " + std::to_string(shape.min_blocks) +
               " of 128" + (shape.ahead ? ", launched ahead" : ""),
-          [=] {
-            static_cast<void>(launches);  // whose memory the graph uses
-            cuda_check(cudaGraphLaunch(graph->executable, stream_of(place)));
-            cuda_finish(place);
-          }};
+          as_one_graph(place, times, [=](cudaStream_t) { launches->run(work); })};
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <functional>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "baselines/thermal_kernels.hpp"
 #include "common/cuda_check.hpp"
+#include "common/cuda_graph.hpp"
 #include "common/thermal_formula.hpp"
 
 namespace perf {
@@ -410,29 +410,6 @@ class Variants {
   ThermalArrays<T> a_;
 };
 
-struct OwnedGraph {
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t executable = nullptr;
-  ~OwnedGraph() {
-    cudaGraphExecDestroy(executable);
-    cudaGraphDestroy(graph);
-  }
-};
-
-// `times` launches as one graph.
-Competitor competitor(CudaPlace place, const Way& way, int times) {
-  const auto graph = std::make_shared<OwnedGraph>();
-  const cudaStream_t stream = stream_of(place);
-  cuda_check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
-  for (int k = 0; k < times; ++k) way.launch(stream);
-  cuda_check(cudaStreamEndCapture(stream, &graph->graph));
-  cuda_check(cudaGraphInstantiate(&graph->executable, graph->graph, 0));
-  return {way.name, [=, launch = way.launch] {  // which owns memory that the graph uses
-            cuda_check(cudaGraphLaunch(graph->executable, stream));
-            cuda_finish(place);
-          }};
-}
-
 template <class T>
 std::vector<Way> ways(ThermalKernel kernel, const ThermalArrays<T>& arrays) {
   Variants<T> v(arrays);
@@ -507,7 +484,8 @@ std::vector<Way> ways(ThermalKernel kernel, const ThermalArrays<T>& arrays) {
 template <class T>
 Sweep thermal_by_hand(CudaPlace place, ThermalKernel kernel, const ThermalArrays<T>& arrays, int times) {
   Sweep sweep;
-  for (const Way& way : ways(kernel, arrays)) sweep.push_back(competitor(place, way, times));
+  for (const Way& way : ways(kernel, arrays))
+    sweep.push_back({way.name, as_one_graph(place, times, way.launch)});
   return sweep;
 }
 template Sweep thermal_by_hand(CudaPlace, ThermalKernel, const ThermalArrays<float>&, int);

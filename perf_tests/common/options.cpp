@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/options.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -57,6 +58,26 @@ Options parse_options(int& argc, char** argv, const char* about) {
     else usage(argv[0], about, "there is no option " + name + " " + value);
   }
   return options;
+}
+
+const char* take_option(int& argc, char** argv, const char* name) {
+  for (int a = 1; a + 1 < argc; ++a) {
+    if (std::strcmp(argv[a], name) != 0) continue;
+    const char* const found = argv[a + 1];
+    for (int k = a; k + 2 <= argc; ++k) argv[k] = argv[k + 2];
+    argc -= 2;
+    return found;
+  }
+  return nullptr;
+}
+
+bool take_flag(int& argc, char** argv, const char* name) {
+  char** const end = argv + argc;
+  char** const left =
+      std::remove_if(argv, end, [&](const char* word) { return std::strcmp(word, name) == 0; });
+  argc = static_cast<int>(left - argv);
+  argv[argc] = nullptr;
+  return left != end;
 }
 
 }  // namespace perf

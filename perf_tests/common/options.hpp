@@ -28,4 +28,10 @@ struct Options {
 /// (status 2). `about` says in a sentence what the program measures.
 Options parse_options(int& argc, char** argv, const char* about);
 
+/// Takes an option of the program's own, with its value, out of the command line, which parse_options reads
+/// afterwards; null where it is not there.
+const char* take_option(int& argc, char** argv, const char* name);
+/// The same of one without a value: whether it was there.
+bool take_flag(int& argc, char** argv, const char* name);
+
 }  // namespace perf

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <strata/algorithms/coherent_reduce.hpp>
+#include <strata/algorithms/team.hpp>
 #include <strata/views/scatter_view.hpp>
 
 #include "algorithms/arrays.hpp"

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include <strata/algorithms/team.hpp>
+
 #include "arrays.hpp"
 #include "messages.hpp"
 

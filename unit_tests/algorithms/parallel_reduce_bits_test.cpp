@@ -205,8 +205,10 @@ void expect_order_of_writers(Random& random) {
     const auto work = range(begin, begin + n);
 
     expect_written(work, with(counting, calls), calls, expected, what);
-    expect_written(launch_bounds<32>(work), with(counting, calls), calls, expected, what + ", 32 threads");
-    expect_written(launch_bounds<64>(work), with(counting, calls), calls, expected, what + ", 64 threads");
+    if constexpr (!runs_on_host_threads<D>) {  // hosts have no use for bounds
+      expect_written(launch_bounds<32>(work), with(counting, calls), calls, expected, what + ", 32 threads");
+      expect_written(launch_bounds<64>(work), with(counting, calls), calls, expected, what + ", 64 threads");
+    }
     expect_written(launch_bounds<256, 4>(work), in_two_steps, calls, expected, what + ", in two steps");
   }
 }
@@ -230,10 +232,12 @@ void expect_order_of_rows(Random& random) {
 TYPED_TEST(ParallelReduce, KernelsThatWriteCallEachItemOnceInTheOrderOfTheTree) {
   Random random;
   expect_order_of_writers<TypeParam, 1>(random);
-  expect_order_of_writers<TypeParam, 2>(random);
   expect_order_of_writers<TypeParam, 3>(random);
-  expect_order_of_rows<TypeParam, 1>(random);
   expect_order_of_rows<TypeParam, 2>(random);
+  if constexpr (!runs_on_host_threads<TypeParam>) {  // where sizes decide which threads share values
+    expect_order_of_writers<TypeParam, 2>(random);
+    expect_order_of_rows<TypeParam, 1>(random);
+  }
 }
 
 template <class D, int Doubles>
@@ -266,8 +270,8 @@ TYPED_TEST(ParallelReduce, SumsOfStructsHaveTheBitsOfTheTree) {
 }
 
 // A host device with a given number of workers whose pieces run one by one, the last first.
-template <int Workers>
 struct InReverse {
+  static inline int workers = 1;
   using memory_space = HostSpace;
   using layout = LayoutRight;
   using index_type = detail::HostIndex;
@@ -283,22 +287,22 @@ struct InReverse {
 
   static detail::Runner runner() {
     const auto run = [](const void*, const detail::ChunkRange& r, detail::ChunkFunction function) {
-      const detail::ChunkPlan plan(r, Workers);
+      const detail::ChunkPlan plan(r, workers);
       for (auto k = plan.count(); k-- > 0;)
-        function(plan.begin(k), plan.end(k), static_cast<int>(k) % Workers);
+        function(plan.begin(k), plan.end(k), static_cast<int>(k) % workers);
     };
-    return {run, nullptr, Workers};
+    return {run, nullptr, workers};
   }
   static const detail::HostKind& host() {
     static constexpr detail::HostKind kind{
-        name, runner, []() -> detail::DeviceInstance& { return Serial{}.backend(); }, [] { return Workers; }};
+        name, runner, []() -> detail::DeviceInstance& { return Serial{}.backend(); }, [] { return workers; }};
     return kind;
   }
 };
 
-template <int Workers>
-void expect_bits_with_workers() {
-  using D = InReverse<Workers>;
+void expect_bits_with_workers(int workers) {
+  using D = InReverse;
+  D::workers = workers;
   for (const index_t begin : tree_begins) {
     for (const index_t n : tree_sizes) {
       const auto x = make_vector<double, Serial>(n, [&](index_t i) { return mixed_number(i + begin); });
@@ -306,17 +310,13 @@ void expect_bits_with_workers() {
 
       const double sum = sum_on<D, typename D::index_type>(D{}, begin, begin + n, x);
 
-      EXPECT_TRUE(same_bits(sum, expected)) << Workers << " workers, " << begin << ", " << n;
+      EXPECT_TRUE(same_bits(sum, expected)) << workers << " workers, " << begin << ", " << n;
     }
   }
 }
 
 TEST(ReductionTree, SumsHaveTheSameBitsWithAnyNumberOfThreads) {
-  expect_bits_with_workers<1>();
-  expect_bits_with_workers<2>();
-  expect_bits_with_workers<3>();
-  expect_bits_with_workers<7>();
-  expect_bits_with_workers<64>();
+  for (const int workers : {1, 2, 3, 7, 64}) expect_bits_with_workers(workers);
 }
 
 // The same launch on every device of the build; products are contracted alike, for one compiler makes all.

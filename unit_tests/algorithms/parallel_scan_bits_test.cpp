@@ -192,10 +192,12 @@ void expect_right_prefixes() {
 }
 
 TYPED_TEST(ParallelScanBits, PrefixesOverVeryManyTilesAreRight) {
-  expect_right_prefixes<float, TypeParam>();
   expect_right_prefixes<double, TypeParam>();
-  expect_right_prefixes<std::int32_t, TypeParam>();
   expect_right_prefixes<std::int64_t, TypeParam>();
+  if constexpr (!runs_on_host_threads<TypeParam>) {  // where tiles are of so many bytes
+    expect_right_prefixes<float, TypeParam>();
+    expect_right_prefixes<std::int32_t, TypeParam>();
+  }
 }
 
 TYPED_TEST(ParallelScanBits, ScansOfElementsHaveTheBitsOfTheOrderAlsoInPlace) {
@@ -273,11 +275,13 @@ void expect_bits_of_several(index_t n) {
 TYPED_TEST(ParallelScanBits, ValuesOfSeveralNumbersHaveTheBitsOfTheOrder) {
   using D = TypeParam;
   for (const index_t n : {0, 1, 17, 513, 8193, 20011}) {
-    expect_bits_of_several<D, float, 1>(n);
-    expect_bits_of_several<D, float, 2>(n);
     expect_bits_of_several<D, float, 3>(n);
-    expect_bits_of_several<D, double, 2>(n);
     expect_bits_of_several<D, double, 5>(n);
+    if constexpr (!runs_on_host_threads<D>) {
+      expect_bits_of_several<D, float, 1>(n);
+      expect_bits_of_several<D, float, 2>(n);
+      expect_bits_of_several<D, double, 2>(n);
+    }
   }
   expect_bits_of_several<D, double, 5>(300007);
 }

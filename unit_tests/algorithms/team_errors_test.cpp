@@ -10,6 +10,8 @@
 #include <type_traits>
 #include <vector>
 
+#include <strata/algorithms/team.hpp>
+
 #include "arrays.hpp"
 #include "messages.hpp"
 

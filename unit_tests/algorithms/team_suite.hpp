@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <strata/algorithms/team.hpp>
+
 #include "arrays.hpp"
 
 namespace strata_tests {

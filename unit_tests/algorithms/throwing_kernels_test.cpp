@@ -11,6 +11,7 @@
 #include <strata/algorithms/coherent_reduce.hpp>
 #include <strata/algorithms/streaming/streamed_iterate.hpp>
 #include <strata/algorithms/streaming/streamed_reduce.hpp>
+#include <strata/algorithms/team.hpp>
 
 #include "arrays.hpp"
 

@@ -13,15 +13,14 @@
 #include <thread>
 #include <vector>
 
-#include <gtest/gtest.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
 
 #include <strata/devices/host/control_group.hpp>
 #include <strata/devices/tbb/threads.hpp>
-#include <strata/strata.hpp>
 
 #include "devices/host/cgroups.hpp"
+#include "test_devices.hpp"
 
 namespace {
 

@@ -11,9 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include <gtest/gtest.h>
-
-#include <strata/strata.hpp>
+#include "test_devices.hpp"
 
 namespace {
 

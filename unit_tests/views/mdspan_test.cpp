@@ -6,10 +6,6 @@
 #include <cstdint>
 #include <limits>
 
-#include <gtest/gtest.h>
-
-#include <strata/strata.hpp>
-
 #include "test_devices.hpp"
 
 #if __has_include(<version>)

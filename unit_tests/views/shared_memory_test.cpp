@@ -2,11 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <vector>
 
-#include <gtest/gtest.h>
-
-#include <strata/strata.hpp>
-
 #include "messages.hpp"
+#include "test_devices.hpp"
 
 namespace {
 

@@ -9,11 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include <gtest/gtest.h>
-
-#include <strata/strata.hpp>
-
 #include "messages.hpp"
+#include "test_devices.hpp"
 
 namespace emulated_testing {
 

@@ -31,6 +31,7 @@ bool is_on_device(const Numbers& x) {
 }
 
 TEST_F(CoherentBudget, LeastRecentlyUsedArraysMakeRoom) {
+  coherent::reset_counters();
   const auto arrays = filled(3);
   coherent::set_budget(Emulated{0}, 2 * array_bytes);
   for (const int k : {0, 1, 0, 2})

@@ -1,6 +1,7 @@
 // shared_view: what the host and kernels over teams see of one memory at the same time, and which arrays have
 // none.
 // SPDX-License-Identifier: Apache-2.0
+#include <strata/algorithms/team.hpp>
 #include <strata/core/error.hpp>
 #include <strata/views/coherent/coherent_state.hpp>
 #include <strata/views/shared_view.hpp>

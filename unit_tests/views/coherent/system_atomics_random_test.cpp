@@ -16,7 +16,7 @@ namespace {
 
 using namespace strata;
 
-constexpr int host_threads = 16;
+constexpr int thread_count = 16;
 constexpr index_t cells = 6;  // few: threads meet
 
 /// The numbers of an item: the same on the host and on a device.
@@ -149,7 +149,7 @@ class SystemWideAtRandom : public ::testing::Test {
       const auto t = taken.write();
       for (index_t k = 0; k <= cells; ++k) t(k) = T(0);
     }
-    const index_t items = device_items + host_threads * thread_items;
+    const index_t items = device_items + thread_count * thread_items;
     for (index_t i = 0; i < items; ++i) {
       const Step step = step_of(seed, i);
       const T value = static_cast<T>(step.value);
@@ -169,7 +169,7 @@ class SystemWideAtRandom : public ::testing::Test {
 
     const Hammer<T> hammer{system_atomics(values, D{}), system_atomics(taken, D{}), seed};
     std::vector<std::thread> threads;
-    for (int t = 0; t < host_threads; ++t)
+    for (int t = 0; t < thread_count; ++t)
       threads.emplace_back([&, t] {
         const index_t begin = device_items + t * thread_items;
         for (index_t i = begin; i < begin + thread_items; ++i) hammer(i);
