@@ -155,7 +155,7 @@ class ProductRuns : TiledRuns<D, T> {
       }
       check(name + ", " + scheduler, c);
       const strata::tasks::Simulation simulated =
-          is_machine<D> ? strata::tasks::Simulation() : planned.simulate(Base::device(), budget);
+          is_machine<D> ? strata::tasks::Simulation() : planned.simulate();
       this->add(name + ", " + scheduler, statistics(seconds), operations, simulated.seconds, library_);
       this->add_bytes(name + ", " + scheduler + ": to devices", report.bytes_to_devices,
                       static_cast<double>(simulated.traffic.to_devices) / 1e6);
