@@ -104,8 +104,7 @@ class CholeskyRuns : TiledRuns<D, T> {
     report_.check(residual < factor.allowed(tiled_.tf32),
                   name + " on " + D::name + ": the residual " + std::to_string(residual));
     const Statistics time = statistics(seconds);
-    const strata::tasks::Simulation simulated =
-        stays ? strata::tasks::Simulation() : planned.simulate();
+    const strata::tasks::Simulation simulated = stays ? strata::tasks::Simulation() : planned.simulate();
     this->add(name, time, operations(), simulated.seconds, in_core_);
     if (stays) return;
     const auto megabytes = [](index_t bytes) { return static_cast<double>(bytes) / 1e6; };

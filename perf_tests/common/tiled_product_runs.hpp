@@ -9,6 +9,7 @@
 
 #include <strata/algorithms/linear/tiled/tiled_product.hpp>
 #include <strata/algorithms/tasks/task_costs.hpp>
+#include <strata/version.hpp>
 
 #include "baselines/copy_counter.hpp"
 #include "baselines/cublas_xt.hpp"

@@ -14,6 +14,7 @@
 
 #include <strata/algorithms/linear/tiled/tiled_lu.hpp>
 #include <strata/algorithms/tasks/task_costs.hpp>
+#include <strata/version.hpp>
 
 #include "baselines/cusolver_mg.hpp"
 #include "common/planned_runs.hpp"

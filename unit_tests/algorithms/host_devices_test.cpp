@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <strata/algorithms/coherent_reduce.hpp>
+#include <strata/version.hpp>
 #include <strata/views/scatter_view.hpp>
 
 #include "algorithms/arrays.hpp"

@@ -6,6 +6,8 @@
 #include <type_traits>
 #include <vector>
 
+#include <strata/version.hpp>
+
 #include "core/settings_fixture.hpp"
 #include "messages.hpp"
 #include "test_devices.hpp"

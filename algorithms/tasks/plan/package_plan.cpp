@@ -28,6 +28,7 @@ struct Limits {
   index_t room;  // of a package
   int num_devices;
   double share;    // of all arrays, for each device
+  bool is_small;   // packages
   bool fits;       // all arrays, into the memories together
   double loads;    // abandoned once it loads so much
   long inspected;  // the same, for each task
@@ -41,8 +42,8 @@ double used_bytes(const TaskDag& graph, const std::vector<TaskId>& tasks) {
 
 // Where several devices share the work, a package has at most a part of what is left, so that they end
 // together, and at least a part of the memory, since small ones load more for each task. While all arrays fit
-// the memories, what matters is that no device waits, else what is loaded: then a package need not have more
-// than a part of a device's share either, or large memories would leave too few packages for all.
+// the memories, what matters is that no device waits, else what is loaded: then small packages need not have
+// more than a part of a device's share either, or large memories would leave too few packages for all.
 PackagePlan plan_with(const TaskDag& graph, OutputPackages outputs, const Limits& limits) {
   PackagePlan plan;
   std::vector<ArrayId> held;  // by one device: what it wrote last, and what it kept for that
@@ -53,8 +54,9 @@ PackagePlan plan_with(const TaskDag& graph, OutputPackages outputs, const Limits
         static_cast<double>(outputs.bytes_left()) / limits.num_devices * (limits.fits ? 0.7 : 1);
     constexpr double packages_a_device = 4;
     const index_t least =
-        limits.fits ? std::min(limits.room / 3, static_cast<index_t>(limits.share / packages_a_device))
-                    : limits.room / 2;
+        !limits.fits      ? limits.room / 2
+        : limits.is_small ? std::min(limits.room / 3, static_cast<index_t>(limits.share / packages_a_device))
+                          : limits.room / 3;
     plan.packages.push_back(outputs.take(
         limits.num_devices == 1 ? limits.room : std::clamp(static_cast<index_t>(share), least, limits.room),
         held));
@@ -79,7 +81,8 @@ PackagePlan plan_with(const TaskDag& graph, OutputPackages outputs, const Limits
 }  // namespace
 
 PackagePlan plan_packages(const TaskDag& graph, const StructuralOrder& order,
-                          const std::vector<double>& priorities, index_t memory, int num_devices) {
+                          const std::vector<double>& priorities, index_t memory, int num_devices,
+                          PackageSize size) {
   double bytes = 0;
   for (ArrayId array = 0; array < graph.num_arrays(); ++array)
     bytes += static_cast<double>(graph.array(array).bytes);
@@ -88,6 +91,7 @@ PackagePlan plan_packages(const TaskDag& graph, const StructuralOrder& order,
   Limits limits{0,
                 num_devices,
                 bytes / num_devices,
+                size == PackageSize::Small,
                 bytes < static_cast<double>(memory) * num_devices,
                 std::numeric_limits<double>::infinity(),
                 most_inspected};
