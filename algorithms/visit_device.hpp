@@ -22,6 +22,7 @@
 #include <vector>
 
 #include <strata/algorithms/device_list.hpp>
+#include <strata/version.hpp>
 
 namespace strata::inline STRATA_ABI {
 

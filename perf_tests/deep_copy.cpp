@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <strata/version.hpp>
+
 #include "baselines/stream.hpp"
 #include "common/ceiling.hpp"
 #include "common/contest.hpp"

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include <strata/core/profiling/trace.hpp>
+#include <strata/version.hpp>
 
 #include "common/contest.hpp"
 #include "common/memory_driver_counts.hpp"

@@ -22,6 +22,7 @@
 #include <strata/algorithms/streaming/fused_steps.hpp>
 #include <strata/algorithms/streaming/streamed_iterate.hpp>
 #include <strata/algorithms/streaming/streamed_reduce.hpp>
+#include <strata/version.hpp>
 #include <strata/views/coherent/file_array.hpp>
 #include <strata/views/coherent/file_storage.hpp>
 

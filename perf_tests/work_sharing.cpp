@@ -19,6 +19,7 @@
 #include <vector>
 
 #include <strata/miniapps/ransac/fit_on.hpp>
+#include <strata/version.hpp>
 #include <strata/views/coherent/coherent_array.hpp>
 #include <strata/views/ticket_counter.hpp>
 

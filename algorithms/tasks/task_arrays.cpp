@@ -29,6 +29,11 @@ void TaskArrays::set_owner() {
 }
 
 void TaskArrays::hold(std::vector<ArrayHold> arrays) {
+  wait_for_turn(arrays, what_.c_str());
+  hold_at_once(std::move(arrays));
+}
+
+void TaskArrays::hold_at_once(std::vector<ArrayHold> arrays) {
   if (add_all_reserved(arrays)) return;
   sort_by_address(arrays);
   while (true) {

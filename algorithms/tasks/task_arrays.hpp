@@ -2,7 +2,9 @@
 //
 // A hold counts. The first one of an array reserves it in the name of the thread that runs the tasks, whoever
 // makes it; the end of the last one lets others in again. What was copied of an array meanwhile is added up.
-// SPDX-License-Identifier: Apache-2.0
+//
+// Others that wait for an array have it after the tasks that held it when they began to wait: threads that
+// add more wait behind them. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
@@ -19,11 +21,6 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// One array, and whether tasks are to write it.
-struct ArrayHold {
-  Ref<CoherentState> array;
-  bool is_to_write;
-};
 ArrayHold hold_of(const TaskUse& use);
 
 class TaskArrays {
@@ -44,6 +41,9 @@ class TaskArrays {
   /// two calls wait for each other. AccessConflict where the calling thread has a view of one, and where
   /// those that have the arrays wait for this thread, or this owner; FileError. Then nothing is held.
   void hold(std::vector<ArrayHold> arrays);
+  /// The same for a thread that has held the arrays since before it adds a task over them: in front of
+  /// others, which wait for that task, too.
+  void hold_at_once(std::vector<ArrayHold> arrays);
   /// The same without waiting, for threads that run tasks: the owner waits, in reserve_wanted().
   void hold_later(const std::vector<ArrayHold>& arrays);
   /// An array that cannot be had, and why.

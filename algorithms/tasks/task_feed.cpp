@@ -119,7 +119,8 @@ int TaskFeed::next(int begun) {
     const bool is_idle = end == begun;
     wait_for_tasks(lock, is_idle ? begun + 1 : begun + few, is_idle);
     end = graph_.closed_end();
-    if (end == before && !is_over_ && (!is_idle || graph_.has_pending())) break;
+    // Who still adds a task may wait for those that there are.
+    if (end == before && !(is_over_ && adding_ == 0) && (!is_idle || graph_.has_pending())) break;
   }
   end = begun + std::min(end - begun, window_);
   begun_ = end;

@@ -13,8 +13,12 @@ namespace {
 using tasks::ArrayId;
 using tasks::TaskId;
 
-// Of devices whose speed with a task nobody knows.
-constexpr double host_bytes_per_second = 2e10, device_bytes_per_second = 1e12;
+// Of devices whose speed with a task nobody knows: a host counts as a fiftieth of a GPU. Schedulers that try
+// what they could do take a share of the time that they expect, so that operations are not to count as bytes.
+struct AssumedRates {
+  double bytes, operations;  // a second
+};
+constexpr AssumedRates of_host{2e10, 4e11}, of_device{1e12, 2e13};
 
 }  // namespace
 
@@ -97,13 +101,16 @@ const std::string& TaskPlan::kernel_of(const TaskEntry& entry, double work, inde
   versions_.clear();
   for (const Device& device : devices) versions_.push_back(entry.body->runs_on(device.part.type));
   std::vector<Kernel>& kernels = kernels_[{entry.label, bytes}];
+  const bool has_work = entry.work > 0;
   for (const Kernel& kernel : kernels)
-    if (kernel.versions == versions_) return kernel.name;
+    if (kernel.versions == versions_ && kernel.has_work == has_work) return kernel.name;
 
   std::string name = entry.label + "/" + std::to_string(bytes) + "/";
   for (const bool has_version : versions_) name += has_version ? '1' : '0';
-  const auto rate_of_bytes = [&](std::size_t k) {
-    return devices[k].part.host != nullptr ? host_bytes_per_second : device_bytes_per_second;
+  if (has_work) name += "w";
+  const auto assumed_rate = [&](std::size_t k) {
+    const AssumedRates& assumed = devices[k].part.host != nullptr ? of_host : of_device;
+    return has_work ? assumed.operations : assumed.bytes;
   };
   const auto measured_rate = [&](std::size_t k) {
     const double seconds = costs == nullptr || !versions_[k]
@@ -115,13 +122,13 @@ const std::string& TaskPlan::kernel_of(const TaskEntry& entry, double work, inde
   // host would seem fast beside a GPU whose kernels do much with few bytes.
   double of_expected = 0;
   for (std::size_t k = 0; k < devices.size(); ++k)
-    of_expected = std::max(of_expected, measured_rate(k) / rate_of_bytes(k));
+    of_expected = std::max(of_expected, measured_rate(k) / assumed_rate(k));
   for (std::size_t k = 0; k < devices.size(); ++k) {
     if (!versions_[k]) continue;
     const double rate = measured_rate(k);
-    rates_[k][name] = rate > 0 ? rate : rate_of_bytes(k) * (of_expected > 0 ? of_expected : 1);
+    rates_[k][name] = rate > 0 ? rate : assumed_rate(k) * (of_expected > 0 ? of_expected : 1);
   }
-  kernels.push_back({versions_, std::move(name)});
+  kernels.push_back({versions_, has_work, std::move(name)});
   return kernels.back().name;
 }
 

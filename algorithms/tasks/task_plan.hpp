@@ -58,6 +58,7 @@ struct TaskPlan {
   };
   struct Kernel {
     std::vector<bool> versions;  // of devices
+    bool has_work;               // which the program says; else its bytes count
     std::string name;
   };
 

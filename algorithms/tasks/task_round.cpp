@@ -239,6 +239,8 @@ bool TaskRound::end_some() {
   bool has_ended = false;
   for (std::size_t k = 0; k < running_.size();) {
     if (running_[k].work >= 0 || (running_[k].event && !running_[k].event->complete())) {
+      // What began later ends later, mostly: to begin what follows is worth more than to ask for the rest.
+      if (has_ended && running_[k].work < 0) break;
       ++k;
       continue;
     }

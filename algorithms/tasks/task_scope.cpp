@@ -79,15 +79,21 @@ class TaskScope::Tasks final : public detail::TaskAdder {
         holds.push_back({detail::Ref<detail::CoherentState>(arrays[k].array), arrays[k].is_to_write});
     return holds;
   }
-  void hold(std::vector<ArrayHold>&& holds) {
+  // Of what a thread adds the arrays are held, first of all, in its turn: what others wait for ends with the
+  // tasks so far.
+  void hold_in_turn(std::vector<ArrayHold>&& holds) {
     if (detail::runs_tasks()) executor_.arrays().hold_later(holds);
     else executor_.arrays().hold(std::move(holds));
+  }
+  void hold(std::vector<ArrayHold>&& holds) {
+    if (detail::runs_tasks()) executor_.arrays().hold_later(holds);
+    else executor_.arrays().hold_at_once(std::move(holds));
   }
 
   void begin_adding(const detail::UsedArray* arrays, std::size_t count) override {
     feed_.begin_adding();
     try {
-      hold(holds_of(arrays, count));
+      hold_in_turn(holds_of(arrays, count));
     } catch (...) {
       feed_.end_adding();
       throw;

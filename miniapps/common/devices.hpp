@@ -16,6 +16,7 @@
 #include <strata/core/error.hpp>
 #include <strata/miniapps/common/kernel_device.hpp>
 #include <strata/miniapps/common/options.hpp>
+#include <strata/version.hpp>
 
 namespace strata::inline STRATA_ABI::miniapp {
 

@@ -10,6 +10,7 @@
 
 #include <strata/devices/serial/device.hpp>
 #include <strata/miniapps/common/options.hpp>
+#include <strata/version.hpp>
 #include <strata/views/coherent/coherent_array.hpp>
 #if STRATA_HAS_CUDA
 #include <strata/devices/cuda/device.hpp>

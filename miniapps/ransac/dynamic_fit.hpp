@@ -18,6 +18,7 @@
 #include <strata/miniapps/ransac/device_kernels.hpp>
 #include <strata/miniapps/ransac/host_share.hpp>
 #include <strata/miniapps/ransac/league.hpp>
+#include <strata/version.hpp>
 #include <strata/views/shared_view.hpp>
 #include <strata/views/view_as.hpp>
 #if STRATA_HAS_CUDA

@@ -15,6 +15,7 @@
 #include <strata/miniapps/ransac/device_kernels.hpp>
 #include <strata/miniapps/ransac/host_share.hpp>
 #include <strata/miniapps/ransac/league.hpp>
+#include <strata/version.hpp>
 #include <strata/views/create.hpp>
 #include <strata/views/deep_copy.hpp>
 #include <strata/views/subview.hpp>

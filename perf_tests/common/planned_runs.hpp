@@ -1,8 +1,10 @@
 // PlannedRuns: what graphs of tasks a run gives to its scheduler, so that the same graphs are simulated on a
-// machine with the rates that the run had.
+// machine with the rates that the run had. Schedulers decide there by what they were told in the run.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,9 +13,14 @@
 #include <strata/algorithms/tasks/plan/schedulers.hpp>
 #include <strata/algorithms/tasks/simulator/simulator.hpp>
 #include <strata/algorithms/tasks/task_options.hpp>
-#include <strata/views/coherent/whole_copies.hpp>
 
 namespace perf {
+
+/// How the machine of a simulation differs from what schedulers were told.
+struct SimulatedMachine {
+  std::map<std::string, double> rates = {};  ///< of tasks, by label: work a second; others as they know them
+  double host_bytes_per_second = 0;          ///< of each device's link of the host, each way; 0: the same
+};
 
 class PlannedRuns {
   using SchedulerOptions = strata::tasks::SchedulerOptions;
@@ -30,22 +37,20 @@ class PlannedRuns {
       return new Noting(*this, options);
     };
   }
-  /// All graphs, one after the other, on a device whose kernels run in turn, with its queues and its link.
-  strata::tasks::Simulation simulate(strata::detail::DeviceInstance& device, strata::index_t memory) const {
+  /// All graphs, one after the other, on devices whose kernels run in turn; by the scheduler that they had,
+  /// or another one.
+  strata::tasks::Simulation simulate(const SimulatedMachine& machine = {},
+                                     const std::string& scheduler = "") const {
     using namespace strata;
-    const strata::detail::CopyCost link = strata::detail::WholeCopies::link(nullptr, &device);
     tasks::Simulation all;
     for (const Run& run : runs_) {
-      tasks::MachineDevice only = run.device;
-      only.memory = memory;
-      only.runs_in_turn = true;
-      const tasks::Machine machine(only.name, {only}, {{"link", link.bytes_per_second, link.seconds, true}},
-                                   {{tasks::host, 0, 0}});
-      const tasks::Simulation one =
-          tasks::simulate(run.graph, machine, *tasks::make_scheduler(scheduler_, run.options));
+      Believing by(run.machine,
+                   tasks::make_scheduler(scheduler.empty() ? scheduler_ : scheduler, run.options));
+      const tasks::Simulation one = tasks::simulate(run.graph, changed(run.machine, machine), by);
       all.seconds += one.seconds;
       all.traffic.to_devices += one.traffic.to_devices;
       all.traffic.from_devices += one.traffic.from_devices;
+      all.traffic.between_devices += one.traffic.between_devices;
     }
     return all;
   }
@@ -54,7 +59,42 @@ class PlannedRuns {
   struct Run {
     SchedulerOptions options;
     strata::tasks::TaskDag graph;
-    strata::tasks::MachineDevice device;
+    strata::tasks::Machine machine;
+  };
+  // Kernels of a run are called LABEL/BYTES/VERSIONS.
+  static strata::tasks::Machine changed(const strata::tasks::Machine& known, const SimulatedMachine& change) {
+    using namespace strata;
+    std::vector<tasks::MachineDevice> devices;
+    std::vector<tasks::Link> links = known.links();
+    std::vector<tasks::Joint> joints;
+    for (tasks::DeviceId device = 0; device < known.num_devices(); ++device) {
+      devices.push_back(known.device(device));
+      devices.back().runs_in_turn = true;
+      for (auto& [kernel, rate] : devices.back().rates)
+        if (const auto found = change.rates.find(kernel.substr(0, kernel.find('/')));
+            found != change.rates.end())
+          rate = found->second;
+      const int of_host = known.link_between(tasks::host, device);
+      double& speed = links[static_cast<std::size_t>(of_host)].bytes_per_second;
+      if (change.host_bytes_per_second > 0) speed = change.host_bytes_per_second;
+      joints.push_back({tasks::host, device, of_host});
+      for (tasks::DeviceId other = 0; other < device; ++other)
+        if (const int link = known.link_between(other, device); link != tasks::none)
+          joints.push_back({other, device, link});
+    }
+    return tasks::Machine(known.name(), std::move(devices), std::move(links), std::move(joints));
+  }
+  // Tells a scheduler of another machine than the one on which it runs.
+  class Believing final : public strata::tasks::ForwardingScheduler {
+   public:
+    Believing(const strata::tasks::Machine& machine, std::unique_ptr<strata::tasks::TaskScheduler> scheduler)
+        : ForwardingScheduler(std::move(scheduler)), machine_(machine) {}
+    void start(const strata::tasks::SchedulerView& view) override {
+      ForwardingScheduler::start({view.graph, machine_, view.memory, view.now, view.end});
+    }
+
+   private:
+    const strata::tasks::Machine& machine_;
   };
   class Noting final : public strata::tasks::ForwardingScheduler {
    public:
@@ -63,7 +103,7 @@ class PlannedRuns {
           runs_(runs),
           options_(options) {}
     void start(const strata::tasks::SchedulerView& view) override {
-      runs_.runs_.push_back({options_, view.graph, view.machine.device(0)});
+      runs_.runs_.push_back({options_, view.graph, view.machine});
       ForwardingScheduler::start(view);
     }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <strata/algorithms/streaming/streamed_iterate.hpp>
+#include <strata/version.hpp>
 
 #include "baselines/link_copy.hpp"
 #include "common/contest.hpp"

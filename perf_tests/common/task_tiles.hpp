@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cmath>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -36,6 +37,23 @@ struct UpdateTile {
     TileWord value = a(i);
     for (int k = 0; k < rounds; ++k) value = value * factor + factor;
     c(i) += value;
+  }
+};
+
+/// Of the values of a tile, those that are not `runs` times what one run gives; all threads of the host look.
+struct CountWrong {
+  const TileWord* expected;
+  TileWord runs;
+  STRATA_FUNCTION void operator()(auto i, auto tile, long& wrong) const {
+    const strata::index_t k = i;
+    if (tile(i) != runs * expected[k]) ++wrong;
+  }
+};
+struct CopyTile {
+  TileWord* copy;
+  STRATA_FUNCTION void operator()(auto i, auto tile) const {
+    const strata::index_t k = i;
+    copy[k] = tile(i);
   }
 };
 
@@ -172,10 +190,12 @@ class SmallMemory {
     for (std::size_t k = TileUpdates::num_read; k < TileUpdates::num_tiles; ++k) tiles_[k].flush();
     in_order_seconds_ = now() - begin;
     const strata::TransferCounters after = strata::coherent::counters();
-    reference_.reserve((TileUpdates::num_tiles - TileUpdates::num_read) * static_cast<std::size_t>(items_));
+    const std::size_t items = static_cast<std::size_t>(items_);
+    reference_.reset(new TileWord[(TileUpdates::num_tiles - TileUpdates::num_read) * items]);
     for (std::size_t k = TileUpdates::num_read; k < TileUpdates::num_tiles; ++k) {
       const auto view = tiles_[k].read();
-      for (strata::index_t i = 0; i < items_; ++i) reference_.push_back(view(i));
+      TileWord* const copy = reference_.get() + (k - TileUpdates::num_read) * items;
+      strata::parallel_for(strata::on(strata::Threads{}), items_, strata::with(CopyTile{copy}, view.view()));
     }
     runs_ = 1;
     const auto bytes = [](const auto& now, const auto& then) {
@@ -228,6 +248,7 @@ class SmallMemory {
          static_cast<double>(simulated.traffic.from_devices) / 1e6, 1);
     table_.push_back(std::move(row));
     report_.check(is_right(), scheduler + ": values of the tiles on " + D::name);
+    report_.save(options_);
   }
   strata::tasks::Simulation simulate(const std::string& scheduler) const {
     const double rate = graph_.task(0).work / kernel_seconds_;
@@ -241,11 +262,14 @@ class SmallMemory {
     for (const Tile& tile : tiles_) Copies::evict(*tile.state(), D{}.backend());
   }
   bool is_right() const {
-    const TileWord* expected = reference_.data();
+    const std::size_t items = static_cast<std::size_t>(items_);
     for (std::size_t k = TileUpdates::num_read; k < TileUpdates::num_tiles; ++k) {
       const auto view = tiles_[k].read();
-      for (strata::index_t i = 0; i < items_; ++i)
-        if (view(i) != runs_ * *expected++) return false;
+      const TileWord* const expected = reference_.get() + (k - TileUpdates::num_read) * items;
+      long wrong = 0;
+      strata::parallel_reduce(strata::on(strata::Threads{}), items_,
+                              strata::with(CountWrong{expected, runs_}, view.view()), strata::Sum(wrong));
+      if (wrong > 0) return false;
     }
     return true;
   }
@@ -269,7 +293,7 @@ class SmallMemory {
   int rounds_ = 1;
   double kernel_seconds_ = 0, in_order_seconds_ = 0;
   strata::detail::CopyCost link_{};
-  std::vector<TileWord> reference_;  // of the tiles that are updated, after one run
+  std::unique_ptr<TileWord[]> reference_;  // of the tiles that are updated, after one run
   TileWord runs_ = 0;
   std::vector<std::vector<std::string>> table_;
 };

@@ -99,13 +99,12 @@ class CholeskyRuns : TiledRuns<D, T> {
       report = strata::linear::cholesky(a_, strata::on(D{}), linear_);
       seconds.push_back(report.seconds);
     }
-    const FactorResidual<D, T> factor(a_, linear_);
+    const FactorResidual factor(a_, strata::on(D{}), linear_);
     const double residual = factor.value();
     report_.check(residual < factor.allowed(tiled_.tf32),
                   name + " on " + D::name + ": the residual " + std::to_string(residual));
     const Statistics time = statistics(seconds);
-    const strata::tasks::Simulation simulated =
-        stays ? strata::tasks::Simulation() : planned.simulate(device(), budget);
+    const strata::tasks::Simulation simulated = stays ? strata::tasks::Simulation() : planned.simulate();
     this->add(name, time, operations(), simulated.seconds, in_core_);
     if (stays) return;
     const auto megabytes = [](index_t bytes) { return static_cast<double>(bytes) / 1e6; };

@@ -67,7 +67,7 @@ class FilesRuns : TiledRuns<D, T> {
                  fixed(in_memory, 2) + " s: the ceiling is the longer of them");
     add_moved("cholesky, in files: read", moved.read);
     add_moved("cholesky, in files: written", moved.written);
-    const FactorResidual<D, T> factor(a, linear_);
+    const FactorResidual factor(a, strata::on(D{}), linear_);
     const double residual = factor.value();
     report_.check(residual < factor.allowed(tiled_.tf32),
                   this->title() + "cholesky in files: the residual " + std::to_string(residual));

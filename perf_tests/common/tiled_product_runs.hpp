@@ -9,6 +9,7 @@
 
 #include <strata/algorithms/linear/tiled/tiled_product.hpp>
 #include <strata/algorithms/tasks/task_costs.hpp>
+#include <strata/version.hpp>
 
 #include "baselines/copy_counter.hpp"
 #include "baselines/cublas_xt.hpp"
@@ -155,7 +156,7 @@ class ProductRuns : TiledRuns<D, T> {
       }
       check(name + ", " + scheduler, c);
       const strata::tasks::Simulation simulated =
-          is_machine<D> ? strata::tasks::Simulation() : planned.simulate(Base::device(), budget);
+          is_machine<D> ? strata::tasks::Simulation() : planned.simulate();
       this->add(name + ", " + scheduler, statistics(seconds), operations, simulated.seconds, library_);
       this->add_bytes(name + ", " + scheduler + ": to devices", report.bytes_to_devices,
                       static_cast<double>(simulated.traffic.to_devices) / 1e6);

@@ -86,7 +86,7 @@ class SharedRuns : TiledRuns<D, T> {
     if (rep == 0) runs.first = runs.report.seconds;
     else runs.seconds.push_back(runs.report.seconds);
     if (rep > 0) return;
-    const FactorResidual<D, T> factor(a_, linear_);
+    const FactorResidual factor(a_, strata::on(D{}), linear_);
     const double residual = factor.value();
     report_.check(residual < factor.allowed(tiled_.tf32),
                   this->title() + "cholesky with the host: the residual " + std::to_string(residual));

@@ -8,6 +8,7 @@
 
 #include <strata/algorithms/coherent_reduce.hpp>
 #include <strata/algorithms/team.hpp>
+#include <strata/version.hpp>
 #include <strata/views/scatter_view.hpp>
 
 #include "algorithms/arrays.hpp"

@@ -12,6 +12,7 @@
 #include <strata/algorithms/visit_device.hpp>
 #include <strata/core/error.hpp>
 #include <strata/core/settings.hpp>
+#include <strata/version.hpp>
 
 #include "core/settings_fixture.hpp"
 #include "messages.hpp"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <strata/algorithms/team.hpp>
+#include <strata/version.hpp>
 
 #include "core/settings_fixture.hpp"
 #include "messages.hpp"

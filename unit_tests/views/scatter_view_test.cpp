@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include <strata/version.hpp>
+
 #include "algorithms/arrays.hpp"
 #include "test_devices.hpp"
 

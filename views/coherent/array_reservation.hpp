@@ -6,11 +6,23 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include <strata/views/coherent/access_region.hpp>
 #include <strata/views/coherent/coherent_array_state.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
+
+/// One array, and whether it is to be written.
+struct ArrayHold {
+  Ref<CoherentState> array;
+  bool is_to_write;
+};
+
+/// For threads that are about to add to what another thread has reserved: waits until all those have had
+/// their turn which wait for one of the arrays by now, so that none waits for ever where more is added again
+/// and again. Not for those that wait for the calling thread. `what` is for messages.
+void wait_for_turn(const std::vector<ArrayHold>& arrays, const char* what);
 
 class ArrayReservation {
  public:

@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <string>
@@ -94,8 +95,14 @@ class Coherence {
                                        const char* what);
   /// Waits until there is none. Returns whether it had to wait. A reservation, in place of a use:
   /// AccessConflict also where those that it waits for wait for this thread.
-  bool wait_for_host_uses(std::unique_lock<std::mutex>& lock, const CoherentState& array,
-                          const ArrayPart& part, bool writes, const char* what, bool is_reservation = false);
+  bool wait_for_host_uses(std::unique_lock<std::mutex>& lock, CoherentState& array, const ArrayPart& part,
+                          bool writes, const char* what, bool is_reservation = false);
+  /// How many threads do so, to be read without the lock.
+  std::atomic<int> num_waiting_uses = 0;
+  /// Waits until those have their use that conflicts, and that waited for it when `ticket` was the last one;
+  /// but not for those that wait for this thread.
+  void wait_for_turn(std::unique_lock<std::mutex>& lock, const CoherentState& array, const ArrayPart& part,
+                     bool writes, std::uint64_t ticket, const char* what);
   /// If the part needs a new block on the device, waits for the launches that run in the old one without the
   /// lock: what they write would be lost with it. Returns whether it had to wait.
   bool wait_to_move(std::unique_lock<std::mutex>& lock, CoherentState& array, MemoryId memory,

@@ -42,6 +42,14 @@ struct HostUse {
   std::vector<Box> lost = {};     // of what such a one writes: no loss, unless it fails
 };
 
+/// A thread that waits until others do not use the part.
+struct WaitingUse {
+  const ArrayPart* part;  // as long as the thread waits
+  bool writes;
+  std::thread::id thread;
+  std::uint64_t ticket;  // in the order of their begins
+};
+
 class CoherentState : public RefCounted {
  public:
   /// The memory of the host that holds all of the array.
@@ -81,6 +89,7 @@ class CoherentState : public RefCounted {
   /// Of an explicit one: the memories where it stays, once it has memory there.
   MemorySet stays_in;
   std::vector<HostUse> host_uses;
+  std::vector<WaitingUse> waiting_uses;
   /// Whether there are any but reservations for the calling thread, or the one that it acts for.
   bool has_uses_of_others() const {
     return std::any_of(host_uses.begin(), host_uses.end(), [](const HostUse& use) {

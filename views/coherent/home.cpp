@@ -8,6 +8,7 @@
 #include <strata/core/log.hpp>
 #include <strata/devices/device_name.hpp>
 #include <strata/devices/serial/device.hpp>
+#include <strata/version.hpp>
 #include <strata/views/coherent/coherent_array_state.hpp>
 #include <strata/views/coherent/home.hpp>
 #include <strata/views/create.hpp>

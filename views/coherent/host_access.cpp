@@ -189,6 +189,17 @@ bool claim_together(const std::vector<HostClaim>& claims, std::uint64_t recoveri
   return true;
 }
 
+void wait_for_turn(const std::vector<ArrayHold>& arrays, const char* what) {
+  Coherence& coherence = Coherence::get();
+  if (coherence.num_waiting_uses == 0) return;
+  call_before_waits();
+  std::unique_lock lock(coherence.mutex);
+  const std::uint64_t ticket = coherence.last_ticket;
+  for (const ArrayHold& hold : arrays)
+    coherence.wait_for_turn(lock, *hold.array, {hold.array->shape.domain, {}}, hold.is_to_write, ticket,
+                            what);
+}
+
 ArrayReservation::ArrayReservation(const Ref<CoherentState>& array, const ArrayPart& part, bool writes,
                                    const char* what)
     : array_(array) {

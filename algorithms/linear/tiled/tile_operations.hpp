@@ -20,6 +20,7 @@
 #include <strata/algorithms/parallel_for.hpp>
 #include <strata/core/range.hpp>
 #include <strata/devices/any_host/device.hpp>
+#include <strata/version.hpp>
 #if STRATA_HAS_CUDA
 #include <strata/devices/cuda/primitives/dense.hpp>
 #endif

@@ -18,19 +18,24 @@ void CleanFirstOrder::start(const SchedulerView& view) {
   last_labels_.assign(devices, 0);
   places_.assign(static_cast<std::size_t>(view.graph.num_arrays()) * devices, {});
   entries_.assign(4 * devices, {});
+  index_t bytes = 0;
+  for (ArrayId array = 0; array < view.graph.num_arrays(); ++array) bytes += view.graph.array(array).bytes;
+  is_ordered_.clear();
+  for (DeviceId device = 0; device < view.machine.num_devices(); ++device)
+    is_ordered_.push_back(bytes > view.memory.capacity(device));
 }
 
 void CleanFirstOrder::insert(ArrayId array, DeviceId device, Kind kind) {
   remove(array, device);
   const long label = last_labels_[static_cast<std::size_t>(device)] += step;
   places_[at(array, device)] = {true, kind, label, order(device).insert(order(device).end(), array)};
-  entries(device, kind).insert({label, array});
+  if (is_ordered(device)) entries(device, kind).insert({label, array});
 }
 
 void CleanFirstOrder::remove(ArrayId array, DeviceId device) {
   Place& place = places_[at(array, device)];
   if (!place.is_there) return;
-  entries(device, place.kind).erase({place.label, array});
+  if (is_ordered(device)) entries(device, place.kind).erase({place.label, array});
   order(device).erase(place.at);
   place.is_there = false;
 }
@@ -45,7 +50,8 @@ void CleanFirstOrder::use(ArrayId array, DeviceId device) {
 void CleanFirstOrder::set_kind(ArrayId array, DeviceId device, Kind kind) {
   Place& place = places_[at(array, device)];
   if (!place.is_there || number_of(device, place.kind) == number_of(device, kind)) return;
-  entries(device, kind).insert(entries(device, place.kind).extract({place.label, array}));
+  if (is_ordered(device))
+    entries(device, kind).insert(entries(device, place.kind).extract({place.label, array}));
   place.kind = kind;
 }
 
@@ -69,6 +75,10 @@ void CleanFirstOrder::put_before_dirty(ArrayId array, DeviceId device) {
 
 void CleanFirstOrder::relabel(ArrayId array, DeviceId device, long label) {
   Place& place = places_[at(array, device)];
+  if (!is_ordered(device)) {
+    place.label = label;
+    return;
+  }
   Entries& entries = this->entries(device, place.kind);
   auto node = entries.extract({place.label, array});
   place.label = node.value().label = label;
@@ -81,7 +91,7 @@ void CleanFirstOrder::relabel_all(DeviceId device) {
   for (const ArrayId array : order(device)) {
     Place& place = places_[at(array, device)];
     place.label = last += step;
-    entries(device, place.kind).insert({place.label, array});
+    if (is_ordered(device)) entries(device, place.kind).insert({place.label, array});
   }
 }
 
@@ -92,6 +102,13 @@ void CleanFirstOrder::victims(const RoomRequest& request, std::vector<ArrayId>& 
     chosen.push_back(array);
     bytes += graph_->array(array).bytes;
   };
+  const bool is_ordered = this->is_ordered(request.device);
+  for (const bool is_dirty : {false, true})
+    for (const ArrayId array : arrays(request.device)) {
+      if (is_ordered || bytes >= request.bytes) break;
+      const Kind kind = places_[at(array, request.device)].kind;
+      if (kind.is_dirty == is_dirty && !(kind.is_kept && request.is_prefetch)) add(array);
+    }
   for (const bool is_dirty : {false, true}) {
     const Entries& loose = entries(request.device, {is_dirty, false});
     const Entries& kept = entries(request.device, {is_dirty, true});

@@ -3,7 +3,8 @@
 // are kept from prefetches.
 //
 // Each of these kinds has its own order, so that a choice of victims looks at those that it names and few
-// more. An array that goes before another one gets a label between its neighbours'.
+// more. An array that goes before another one gets a label between its neighbours'. A device that has room
+// for all arrays hardly ever has to choose, and has no such orders.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -67,6 +68,7 @@ class CleanFirstOrder {
   }
   Entries& entries(DeviceId device, Kind kind) { return entries_[number_of(device, kind)]; }
   const Entries& entries(DeviceId device, Kind kind) const { return entries_[number_of(device, kind)]; }
+  bool is_ordered(DeviceId device) const { return is_ordered_[static_cast<std::size_t>(device)]; }
   void relabel(ArrayId array, DeviceId device, long label);
   void relabel_all(DeviceId device);
 
@@ -75,6 +77,7 @@ class CleanFirstOrder {
   std::vector<std::list<ArrayId>> orders_;  // of devices
   std::vector<long> last_labels_;           // of devices
   std::vector<Place> places_;               // of arrays and devices
+  std::vector<bool> is_ordered_;            // of devices: whether there are entries
   std::vector<Entries> entries_;            // of devices and kinds
 };
 

@@ -59,8 +59,15 @@ double link_seconds(const SchedulerView& view, const Devices& devices, double lo
   return (is_duplex ? std::max(loads, stores) : loads + stores) / bytes_per_second;
 }
 
-// Where several devices have few tasks each, packages keep more of them at work.
+// Where several devices have few tasks each, packages keep more of them at work; but not where links have
+// time for more than they are to carry.
 constexpr int few_tasks = 400;
+
+// Whether links have time for more than `loads` and stores: then what counts is that no device waits.
+bool has_fast_links(const SchedulerView& view, const Devices& devices, double loads) {
+  constexpr double most_of_work = 0.5;
+  return link_seconds(view, devices, loads) < most_of_work * work_seconds(view, devices);
+}
 
 class DataAwareChoice final : public ForwardingScheduler {
  public:
@@ -86,19 +93,26 @@ class DataAwareChoice final : public ForwardingScheduler {
                                const std::vector<bool>& left_out, bool all) const {
     const int count = static_cast<int>(devices.size());
     const bool has_few_tasks = count > 1 && view.graph.num_tasks() < few_tasks * count;
+    const bool may_be_by_ends = !has_few_tasks || has_fast_links(view, devices, 0);
     const Maker by_ends = [this] { return make_dmda(options_, true, true); };
     const Maker by_data = [this, left_out] { return make_darts(options_, DartsKind::Corrected, left_out); };
     const Maker by_local_queues = [this] { return make_local_queues(options_); };
     std::vector<Maker> makers;
-    const bool is_by_ends = has_room(view, devices) && !has_few_tasks;
+    const bool is_by_ends = has_room(view, devices) && may_be_by_ends;
     if (is_by_ends) makers.push_back(by_ends);
     if (is_by_ends && !all) return makers;
 
     StructuralOrder order = structural_order(view.graph);
     index_t memory = view.memory.capacity(devices.front());
     for (const DeviceId device : devices) memory = std::min(memory, view.memory.capacity(device));
-    const PackagePlan plan =
-        plan_packages(view.graph, order, priorities_of(options_, view.graph), memory, count);
+    const auto plan_of = [&](PackageSize size) {
+      return plan_packages(view.graph, order, priorities_of(options_, view.graph), memory, count, size);
+    };
+    PackagePlan plan = plan_of(PackageSize::Large);
+    if (count > 1 && plan.is_found && plan.fits && has_fast_links(view, devices, plan.loads)) {
+      PackagePlan small = plan_of(PackageSize::Small);
+      if (small.is_found) plan = std::move(small);
+    }
     if (plan.is_found) {
       const TakeOver expected = take_over(view, devices, plan);
       const auto packages = [&](TakeOver how) -> Maker {

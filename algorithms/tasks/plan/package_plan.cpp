@@ -27,6 +27,8 @@ constexpr long most_inspected_for_rooms = most_inspected / 5;
 struct Limits {
   index_t room;  // of a package
   int num_devices;
+  double share;    // of all arrays, for each device
+  bool is_small;   // packages
   bool fits;       // all arrays, into the memories together
   double loads;    // abandoned once it loads so much
   long inspected;  // the same, for each task
@@ -40,7 +42,8 @@ double used_bytes(const TaskDag& graph, const std::vector<TaskId>& tasks) {
 
 // Where several devices share the work, a package has at most a part of what is left, so that they end
 // together, and at least a part of the memory, since small ones load more for each task. While all arrays fit
-// the memories, what matters is that no device waits, else what is loaded.
+// the memories, what matters is that no device waits, else what is loaded: then small packages need not have
+// more than a part of a device's share either, or large memories would leave too few packages for all.
 PackagePlan plan_with(const TaskDag& graph, OutputPackages outputs, const Limits& limits) {
   PackagePlan plan;
   std::vector<ArrayId> held;  // by one device: what it wrote last, and what it kept for that
@@ -49,7 +52,11 @@ PackagePlan plan_with(const TaskDag& graph, OutputPackages outputs, const Limits
   while (outputs.bytes_left() > 0) {
     const double share =
         static_cast<double>(outputs.bytes_left()) / limits.num_devices * (limits.fits ? 0.7 : 1);
-    const index_t least = limits.room / (limits.fits ? 3 : 2);
+    constexpr double packages_a_device = 4;
+    const index_t least =
+        !limits.fits      ? limits.room / 2
+        : limits.is_small ? std::min(limits.room / 3, static_cast<index_t>(limits.share / packages_a_device))
+                          : limits.room / 3;
     plan.packages.push_back(outputs.take(
         limits.num_devices == 1 ? limits.room : std::clamp(static_cast<index_t>(share), least, limits.room),
         held));
@@ -74,14 +81,20 @@ PackagePlan plan_with(const TaskDag& graph, OutputPackages outputs, const Limits
 }  // namespace
 
 PackagePlan plan_packages(const TaskDag& graph, const StructuralOrder& order,
-                          const std::vector<double>& priorities, index_t memory, int num_devices) {
+                          const std::vector<double>& priorities, index_t memory, int num_devices,
+                          PackageSize size) {
   double bytes = 0;
   for (ArrayId array = 0; array < graph.num_arrays(); ++array)
     bytes += static_cast<double>(graph.array(array).bytes);
   const double side = std::sqrt(static_cast<double>(memory) * bytes / std::max(graph.num_arrays(), 1));
   const OutputPackages outputs(graph, order, priorities);
-  Limits limits{0, num_devices, bytes < static_cast<double>(memory) * num_devices,
-                std::numeric_limits<double>::infinity(), most_inspected};
+  Limits limits{0,
+                num_devices,
+                bytes / num_devices,
+                size == PackageSize::Small,
+                bytes < static_cast<double>(memory) * num_devices,
+                std::numeric_limits<double>::infinity(),
+                most_inspected};
   PackagePlan best;
   for (const double sides : streamed_sides) {
     limits.room = memory - std::min(memory / 2, static_cast<index_t>(sides * side));

@@ -27,8 +27,15 @@ struct PackagePlan {
 /// one plan. Graphs over tiles take 100 to 500, and after a fifth of this no other plan is begun.
 inline constexpr long most_inspected = 1500;
 
+/// Of packages that several devices share, where all arrays fit their memories together.
+enum class PackageSize : unsigned char {
+  Large,  ///< a part of the memory at least: loads least
+  Small   ///< as many for each device as keep it busy
+};
+
 /// `memory`: bytes of the device that has least. At the end, `num_devices` share what is left.
 PackagePlan plan_packages(const TaskDag& graph, const StructuralOrder& order,
-                          const std::vector<double>& priorities, index_t memory, int num_devices);
+                          const std::vector<double>& priorities, index_t memory, int num_devices,
+                          PackageSize size = PackageSize::Large);
 
 }  // namespace strata::inline STRATA_ABI::tasks::detail

@@ -73,6 +73,41 @@ class CountsTasks final : public tasks::ForwardingScheduler {
  private:
   long& count_;
 };
+// Passes all on, and looks how long the tasks are expected to take.
+class NotesSeconds final : public tasks::ForwardingScheduler {
+ public:
+  NotesSeconds(const tasks::SchedulerOptions& options, std::vector<double>& seconds)
+      : ForwardingScheduler(tasks::make_scheduler("eager", options)), seconds_(seconds) {}
+  void start(const tasks::SchedulerView& view) override {
+    for (tasks::TaskId task = 0; task < view.graph.num_tasks(); ++task)
+      for (tasks::DeviceId device = 0; device < view.machine.num_devices(); ++device)
+        seconds_.push_back(view.machine.run_seconds(view.graph, task, device));
+    ForwardingScheduler::start(view);
+  }
+
+ private:
+  std::vector<double>& seconds_;
+};
+// Of tasks that nobody has measured: operations are not taken for bytes, of which a device does fewer.
+TEST(TaskEstimates, CountOperationsWhereTheProgramSaysThem) {
+  const Words x("x", 1000);
+  TaskGraph graph("g");
+  graph.launch("update", 1000, Increment{}, inout(x));
+  graph.launch("update", 1000, Increment{}, inout(x)).work(2e9);
+  TaskRunOptions options;
+  std::vector<double> seconds;
+  options.make_scheduler = [&](const tasks::SchedulerOptions& scheduler) -> tasks::TaskScheduler* {
+    return new NotesSeconds(scheduler, seconds);
+  };
+
+  graph.run(across(Emulated{0}, Threads{}), options);
+
+  ASSERT_EQ(seconds.size(), 4u);
+  EXPECT_LT(seconds[0], 1e-6);
+  EXPECT_NEAR(seconds[2], 1e-4, 1e-6);
+  for (const std::size_t task : {0u, 2u}) EXPECT_NEAR(seconds[task + 1] / seconds[task], 50, 1e-6);
+}
+
 // Each failure plans what is left anew: not all of it, or n failures would cost n * n.
 TEST(TaskErrors, ManyPlanInProportion) {
   for (const int one_in : {1, 10, 100}) {

@@ -267,6 +267,101 @@ TEST_F(TaskScopeWaits, ContributionsJoinWhileTasksKeepComing) {
   EXPECT_EQ(first(1), static_cast<Word>(num_added));
 }
 
+// While it is asked for, another thread adds tasks again and again, of which there are always some.
+TEST_F(TaskScopeWaits, ViewsHaveTheirTurnWhereTasksKeepComing) {
+  constexpr int most = 2000;  // that last for seconds
+  TaskRunOptions options;
+  options.window = 4;
+  TaskScope scope("keeps coming", on(Threads{}), options);
+  std::atomic<int> num_added = 0;
+  std::atomic<bool> has_view = false;
+  std::thread adds([&] {
+    for (; num_added < most && !has_view; ++num_added) {
+      scope.launch("update", 100, Increment{}, inout(x[0]));
+      scope.call("slow", Does{[] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }},
+                 inout(x[0]));
+    }
+  });
+  while (num_added < 3) std::this_thread::yield();
+  const Word before = static_cast<Word>(num_added);
+
+  const Word seen = first(0);
+
+  const int at_most = num_added;
+  has_view = true;
+  adds.join();
+  EXPECT_LT(at_most, most / 2);
+  EXPECT_GE(seen, before);
+  EXPECT_LE(seen, static_cast<Word>(at_most) + 1);
+  EXPECT_EQ(scope.wait().tasks, 2 * num_added);
+}
+
+// The same of runs, one after the other.
+TEST_F(TaskScopeWaits, ViewsHaveTheirTurnBetweenRuns) {
+  constexpr int most = 2000;
+  TaskGraph graph("again");
+  graph.call("slow", Does{[] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }}, inout(x[0]));
+  std::atomic<int> num_runs = 0;
+  std::atomic<bool> has_view = false;
+  std::thread runs([&] {
+    for (; num_runs < most && !has_view; ++num_runs) graph.run(on(Threads{}));
+  });
+  while (num_runs < 3) std::this_thread::yield();
+  const int before = num_runs;
+
+  first(0);
+
+  const int at_most = num_runs;
+  has_view = true;
+  runs.join();
+  EXPECT_LT(at_most - before, most / 2);
+}
+
+// For a use that waits for a view of the thread that adds, this one does not wait: the view would never end.
+TEST_F(TaskScopeWaits, WhoHasWhatOthersWaitForGoesOnOutOfTurn) {
+  TaskScope scope("reads", on(Threads{}));
+  std::thread writes;
+  {
+    const auto view = x[0].read();
+    scope.call("slow", Does{[] { wait_a_little(); }}, in(x[0]));
+    writes = std::thread([&] { x[0].write()(0) = 7; });
+    wait_a_little();
+
+    scope.launch("reads", 100, Add{}, in(x[0]), inout(x[1]));
+  }
+  writes.join();
+  scope.wait();
+
+  EXPECT_EQ(first(0), 7u);
+}
+
+// Who waits for the turn adds a task, which wait() waits for: the tasks before it run all the same.
+TEST_F(TaskScopeWaits, WaitEndsWhereAThreadWaitsForItsTurn) {
+  TaskScope scope("ends", on(Threads{}));
+  scope.call("long", Does{[] { std::this_thread::sleep_for(std::chrono::milliseconds(100)); }}, inout(x[1]));
+  wait_a_little();  // it runs; what comes is of the next window
+  scope.launch("update", 100, Increment{}, inout(x[0]));
+  Word seen = 0;
+  std::thread looks([&] { seen = first(0); });
+  wait_a_little();
+  bool was_added = false;
+  std::thread adds([&] {
+    try {
+      scope.launch("update", 100, Increment{}, inout(x[0]));
+      was_added = true;
+    } catch (const Error&) {  // after wait()
+    }
+  });
+  wait_a_little();
+
+  const long num_tasks = scope.wait().tasks;
+
+  looks.join();
+  adds.join();
+  EXPECT_EQ(num_tasks, was_added ? 3 : 2);
+  EXPECT_GE(seen, 1u);
+}
+
 // What was refused holds nothing, and is reserved by nobody later.
 TEST_F(TaskScopeWaits, RefusedTasksKeepNoArrays) {
   TaskScope scope("refuses", on(Threads{}));

@@ -3,9 +3,13 @@
 #include "views/coherent/coherent_devices.hpp"
 
 #include <numeric>
+#include <string_view>
 #include <vector>
 
 #include <strata/core/error.hpp>
+#include <strata/devices/host/space.hpp>
+#include <strata/views/coherent/coherent_array.hpp>
+#include <strata/views/coherent/coherent_state.hpp>
 
 #include "messages.hpp"
 
@@ -83,6 +87,20 @@ TYPED_TEST(CoherentDevices, LaunchReadsAndWritesCurrentValues) {
       ASSERT_EQ(view(i), i < 5 ? 2 * value : i == 7 ? 114 : 3 * value) << i;
     }
   });
+}
+
+// Arrays that host and GPU both reach are in memory of CUDA also where nobody says of which GPU.
+TYPED_TEST(CoherentDevices, MemoryThatIsSharedNeedsNoDeviceByName) {
+  const bool is_gpu = std::string_view(TypeParam::name) == "Cuda";
+  for (const MemoryMode mode : {MemoryMode::Pinned, MemoryMode::Mapped, MemoryMode::Managed}) {
+    const CoherentArray<double, rank<1>> x("x", 1000, prefer(mode));
+    const bool is_of_host = std::string_view(x.state()->main.space.kind) == HostSpace::kind;
+
+    EXPECT_FALSE(is_gpu && x.memory_mode() == mode && is_of_host) << to_string(mode);
+
+    launch(on(Serial{}), 1000, Count{3}, out(x));
+    EXPECT_EQ(x.read()(999), 1002);
+  }
 }
 
 // Launches, host views between them, and parts: on pages of managed memory, too, which are larger than these.
