@@ -35,6 +35,7 @@
 
 #include <strata/algorithms/coherent_launch.hpp>
 #include <strata/algorithms/coherent_reduce.hpp>
+#include <strata/algorithms/sharing/claiming_launch.hpp>
 #include <strata/algorithms/sharing/shared_report.hpp>
 #include <strata/algorithms/sharing/shared_run.hpp>
 
@@ -148,6 +149,7 @@ struct LaunchBy<LaunchWay::Shared> {
       return call.timing(0);
     };
     shared.undo = [](index_t) {};
+    sharing::add_claiming(shared, label, where, work, kernel, accesses...);
     return sharing::run_shared(shared);
   }
 };
