@@ -109,7 +109,8 @@ void add_claiming(SharedWork& shared, const char* label, const Where& where, con
               kernel, resolve<D>(std::declval<const CoherentCall&>(), 0, 0, accesses)...));
           constexpr index_t unit =
               unit_of_claims<R, BodyFor<D, typename WorkOf<R>::tag, Bound, WorkOf<R>::rank>>();
-          shared.unit_of_claims = std::max(shared.unit_of_claims, unit * shared.align);
+          shared.unit_of_claims =
+              std::max(shared.unit_of_claims, (unit + shared.align - 1) / shared.align * shared.align);
         }
       });
     shared.enqueue_claiming = [&, label](ClaimingLaunch& launch) {
