@@ -90,7 +90,7 @@ void ClaimingRun::find_devices() {
       hosts_.push_back({k, {}, units, 0, speed, knows_all ? all - speed : 0, knows_all, 0});
       continue;
     }
-    // Of a claim of a team, which costs it a thousandth of a launch.
+    // Claims cost teams less than parts cost that the host launches.
     constexpr double of_launch = 0.25;
     const double share = knows_all ? speed / all
                                    : static_cast<double>(rows_of(planned.home)) /
