@@ -37,10 +37,10 @@ enum class ClaimedBy {
 
 /// How parts of a shared launch are claimed.
 struct DynamicOptions {
-  double host_seconds = 1e-3;      ///< a host's claim is at least what it does in this time
-  double device_seconds = 100e-6;  ///< another device's
-  int parts_ahead = 3;             ///< parts that an asynchronous device has at once
-  ClaimedBy claimed_by = ClaimedBy::HostThread;
+  double host_seconds = 1e-3;                    ///< a host's claim is at least what it does in this time
+  double device_seconds = 100e-6;                ///< another device's
+  int parts_ahead = 3;                           ///< parts that an asynchronous device has at once
+  ClaimedBy claimed_by = ClaimedBy::HostThread;  ///< a thread of the host, or kernels
 };
 
 namespace detail::sharing {

@@ -29,6 +29,19 @@ bool are_there(const Directory& pages, const ArrayPart& part, AccessMode mode, M
   return all;
 }
 
+// Whether the memory has most of the part already. Kernels that claim begin about where they did the last
+// time: the rest of the rows, which the host had then, it probably has again.
+bool is_mostly_there(const Directory& pages, const ArrayPart& part, MemoryId memory) {
+  index_t there = 0, all = 0;
+  part.visit([&](const Box& box) {
+    pages.map().visit(box, [&](const Box& b, MemorySet holders) {
+      all += b.size();
+      if (holders.contains(memory)) there += b.size();
+    });
+  });
+  return 2 * there > all;
+}
+
 // The bytes of the rows of each box. Values beside the box are kept where the rows have some.
 std::vector<ManagedRange> ranges_of(const CoherentState& array, const ArrayPart& part, AccessMode mode,
                                     MemoryId memory, bool is_split) {
@@ -133,6 +146,7 @@ void CallState::bring_pages(const Part& part) {
   for_uses(part, [&](const Use& use) {
     const ArrayPart& region = shares_rows_ ? use.home : use.region;
     if (use.array->mode != MemoryMode::Managed || region.empty()) return;
+    if (shares_rows_ && is_mostly_there(use.array->pages, region, part.memory)) return;
     detail::bring_pages(*use.array, region, use.mode, part.memory, *part.queue,
                         shares_rows_ || parts_.size() > 1);
   });
