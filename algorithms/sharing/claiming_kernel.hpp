@@ -11,7 +11,14 @@
 
 namespace strata::inline STRATA_ABI::detail::sharing {
 
-/// More than any GPU runs at a time: those that come late find nothing left.
+/// Whether teams are blocks of a GPU, compiled by its own compiler; else they are threads of a host.
+template <class D>
+inline constexpr bool teams_are_blocks = !std::is_same_v<KernelCallOf<D>, KernelCall>;
+/// Threads of a block whose size the device chooses.
+inline constexpr index_t block_of_claims = 128;
+/// Teams of a kernel. On a GPU about as many as run at a time; those that come late find nothing left.
+template <class D>
+inline constexpr index_t claiming_teams = teams_are_blocks<D> ? 2048 : 16;
 inline constexpr index_t most_claiming_teams = 2048;
 
 /// What the teams of a device have done, in one number to which each adds once: teams that have ended, claims
@@ -53,6 +60,12 @@ struct RowBox {
   /// Calls body(i...) for the items of the rows that are those of member `rank` of `size`.
   template <class Body>
   STRATA_FUNCTION void for_items(ResidentRows rows, index_t rank, index_t size, const Body& body) const {
+    if constexpr (LastFastest && Rank == 2)
+      if (extent[1] >= size) {  // a row after the other
+        for (index_t i = rows.begin; i < rows.end; ++i)
+          for (index_t j = rank; j < extent[1]; j += size) body(i, lower[1] + j);
+        return;
+      }
     // By axis: the fastest first. A step of `size` items is added digit by digit, without a division.
     index_t extents[Rank], at[Rank], step[Rank], items = 1;
     for (int axis = 0; axis < Rank; ++axis) {
@@ -95,7 +108,7 @@ template <bool LastFastest>
 struct RowBox<1, LastFastest> {
   template <class Body>
   STRATA_FUNCTION void for_items(ResidentRows rows, index_t rank, index_t size, const Body& body) const {
-    constexpr index_t block = 128, together = Body::items_in_flight;
+    constexpr index_t block = block_of_claims, together = Body::items_in_flight;
     index_t i = rows.begin + rank;
     if constexpr (together > 1)
       if (size == block)
@@ -142,11 +155,13 @@ struct ClaimingTeams {
   }
 };
 
-/// Rows of a unit of claims: of which neighbouring threads write whole cache lines.
-template <class R, class Body>
+/// Rows of a unit of claims: an item for each thread of a block, or rows of which neighbouring threads write
+/// whole cache lines.
+template <class D, class R, class Body>
 constexpr index_t unit_of_claims() {
-  constexpr index_t line = 32;
-  return WorkOf<R>::rank == 1 || !Body::last_index_fastest ? line : 1;
+  constexpr index_t warp = 32, lanes = 8;
+  if constexpr (WorkOf<R>::rank == 1) return teams_are_blocks<D> ? block_of_claims : lanes;
+  else return teams_are_blocks<D> && !Body::last_index_fastest ? warp : 1;
 }
 
 /// Enqueues the kernel. `bound` is the user's kernel with its views, `work` all of the launch.

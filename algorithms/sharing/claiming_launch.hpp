@@ -107,10 +107,11 @@ void add_claiming(SharedWork& shared, const char* label, const Where& where, con
         if constexpr (!D::memory_space::host_accessible) {
           using Bound = decltype(bind_kernel<D, R>(
               kernel, resolve<D>(std::declval<const CoherentCall&>(), 0, 0, accesses)...));
-          constexpr index_t unit =
-              unit_of_claims<R, BodyFor<D, typename WorkOf<R>::tag, Bound, WorkOf<R>::rank>>();
-          shared.unit_of_claims =
-              std::max(shared.unit_of_claims, (unit + shared.align - 1) / shared.align * shared.align);
+          using Body = BodyFor<D, typename WorkOf<R>::tag, Bound, WorkOf<R>::rank>;
+          const index_t unit =
+              (unit_of_claims<D, R, Body>() + shared.align - 1) / shared.align * shared.align;
+          shared.unit_of_claims = std::max(shared.unit_of_claims, unit);
+          shared.claiming_teams = std::max(shared.claiming_teams, claiming_teams<D>);
         }
       });
     shared.enqueue_claiming = [&, label](ClaimingLaunch& launch) {

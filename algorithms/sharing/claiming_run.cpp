@@ -26,16 +26,6 @@ bool is_of_both(const CoherentState& array, const DeviceInstance& device) {
          device.has_system_atomics(array.main.space, reason);
 }
 
-index_t items_of(const SharedWork& work) {
-  index_t most = 0;  // elements of what is written, of which each item has its own
-  for (const SharedWork::Use& use : work.uses) {
-    index_t elements = 0;
-    use.part.visit([&](const Box& box) { elements += box.size(); });
-    if (writes(use.mode)) most = std::max(most, elements);
-  }
-  return most;
-}
-
 }  // namespace
 
 bool ClaimingRun::is_possible(const SharedWork& work, const SharePlan& plan) {
@@ -43,10 +33,9 @@ bool ClaimingRun::is_possible(const SharedWork& work, const SharePlan& plan) {
   if (work.options.claimed_by != ClaimedBy::Kernels || !work.enqueue_claiming || work.unit_of_claims == 0)
     return false;
   if (plan.kind != Kind::Search && plan.kind != Kind::Shared) return false;
-  // Of few and large units most teams would have none.
-  constexpr index_t few = 1024, large = 4096;
-  const index_t units = rows_of(work.range) / work.unit_of_claims;
-  if (units == 0 || (units < few && items_of(work) / units > large)) return false;
+  // Where a team has but few units, that it claims one ahead keeps others waiting, who have none.
+  constexpr index_t enough = 4;
+  if (rows_of(work.range) / work.unit_of_claims < enough * work.claiming_teams) return false;
   bool any = false;
   for (std::size_t k = 0; k < work.devices.size(); ++k) {
     if (!plan.devices[k].takes_part || is_host(work, k)) continue;
@@ -95,7 +84,7 @@ void ClaimingRun::find_devices() {
     const double share = knows_all ? speed / all
                                    : static_cast<double>(rows_of(planned.home)) /
                                          static_cast<double>(std::max<index_t>(1, rows_of(work_.range)));
-    const index_t teams = std::min(units, most_claiming_teams);
+    const index_t teams = work_.claiming_teams;
     const double least = of_launch * work_.options.device_seconds;
     launch_.devices.push_back({k, planned.home, team_claims(units, teams, share, speed, least), teams, {}});
   }
@@ -107,7 +96,7 @@ void ClaimingRun::find_devices() {
 void ClaimingRun::wait_for_queues() const {
   for (const ClaimingLaunch::Device& device : launch_.devices) try {
       work_.devices[device.number].queue->wait();
-    } catch (const Error&) {
+    } catch (...) {
     }
 }
 
@@ -157,7 +146,7 @@ UnitClaim ClaimingRun::claim(Host& host, index_t count) {
   host.left = claim.left;
   ledger_.note_claiming(host.seen - before);
   const index_t others = launch_.counter.units() - claim.end - claim.left;
-  if (!host.is_foretold && claim.end > 0 && host.seen > started_)
+  if (!host.is_foretold && claim.end + claim.left > 0 && host.seen > started_)
     host.others = static_cast<double>(others) / (host.seen - started_);
   return claim;
 }

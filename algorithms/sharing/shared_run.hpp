@@ -95,6 +95,7 @@ struct SharedWork {
   Function<CoherentCall::Timing(std::size_t device, ResidentRows part)> launch;
   // Where kernels could claim, if the arrays were managed; null elsewhere.
   index_t unit_of_claims = 0;  // rows of which claims are multiples
+  index_t claiming_teams = 0;  // of a kernel
   Function<void(ClaimingLaunch&)> enqueue_claiming;
   /// Runs the kernel on a host, over the memory of the arrays as it is. From several threads at once.
   Function<void(std::size_t host, ResidentRows part)> run_on_host;

@@ -207,21 +207,22 @@ struct Index {
 template <class Layout>
 void add_indices() {
   const auto place = across(Threads{}, Emulated{0}).weighted({1, 1}).dynamic(by_kernels);
-  const CoherentArray<std::int64_t, rank<2>, Layout> a("a", 301, 20, MemoryMode::Managed,
+  const CoherentArray<std::int64_t, rank<2>, Layout> a("a", 901, 20, MemoryMode::Managed,
                                                        main_in(Emulated{0}));
-  const CoherentArray<std::int64_t, rank<3>, Layout> b("b", 70, 3, 7, MemoryMode::Managed,
+  const CoherentArray<std::int64_t, rank<3>, Layout> b("b", 801, 3, 7, MemoryMode::Managed,
                                                        main_in(Emulated{0}));
-  EXPECT_EQ(launch(place, mdrange({3, 1}, {300, 20}), Index{}, inout(a)).kernels_claimed, !checked_build);
-  EXPECT_EQ(launch(place, mdrange({1, 0, 2}, {69, 3, 7}), Index{}, inout(b)).kernels_claimed, !checked_build);
+  EXPECT_EQ(launch(place, mdrange({3, 1}, {900, 20}), Index{}, inout(a)).kernels_claimed, !checked_build);
+  EXPECT_EQ(launch(place, mdrange({1, 0, 2}, {800, 3, 7}), Index{}, inout(b)).kernels_claimed,
+            !checked_build);
   const auto rows = a.read();
-  for (index_t i = 0; i < 301; ++i)
+  for (index_t i = 0; i < 901; ++i)
     for (index_t j = 0; j < 20; ++j)
-      ASSERT_EQ(rows(i, j), i >= 3 && i < 300 && j > 0 ? 100 * i + j : 0) << i << " " << j;
+      ASSERT_EQ(rows(i, j), i >= 3 && i < 900 && j > 0 ? 100 * i + j : 0) << i << " " << j;
   const auto box = b.read();
-  for (index_t i = 0; i < 70; ++i)
+  for (index_t i = 0; i < 801; ++i)
     for (index_t j = 0; j < 3; ++j)
       for (index_t k = 0; k < 7; ++k)
-        ASSERT_EQ(box(i, j, k), i > 0 && i < 69 && k > 1 ? 10'000 * i + 100 * j + k : 0) << i << j << k;
+        ASSERT_EQ(box(i, j, k), i > 0 && i < 800 && k > 1 ? 10'000 * i + 100 * j + k : 0) << i << j << k;
 }
 
 TEST_F(ClaimingLaunches, HaveArraysOfSeveralDimensions) {

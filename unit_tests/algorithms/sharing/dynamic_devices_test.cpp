@@ -64,13 +64,13 @@ TYPED_TEST(SharedLaunch, ComputesTheSameInEveryMemoryMode) {
 }
 
 TYPED_TEST(SharedLaunch, OverManagedArraysIsClaimedByKernels) {
-  constexpr index_t n = 200'003;
+  constexpr index_t n = 1'100'003;  // enough for a GPU's kernels
   DynamicOptions options = many_parts;
   options.claimed_by = ClaimedBy::Kernels;
   const auto both = across(Threads{}, TypeParam{}).weighted({1, 1}).dynamic(options);
   const Line<std::int64_t> x("x", n, MemoryMode::Managed, main_in(TypeParam{})),
       y("y", n, MemoryMode::Managed, main_in(TypeParam{}));
-  const CoherentArray<float, rank<2>, LayoutRight> a("a", 400, 300, MemoryMode::Managed,
+  const CoherentArray<float, rank<2>, LayoutRight> a("a", 9000, 30, MemoryMode::Managed,
                                                      main_in(TypeParam{}));
   for (int round = 0; round < 3; ++round) {
     launch(both, n, Fill{}, out(x));
@@ -79,7 +79,7 @@ TYPED_TEST(SharedLaunch, OverManagedArraysIsClaimedByKernels) {
     if (!std::is_same_v<TypeParam, AnyHost> && !checked_build) {
       EXPECT_TRUE(report.kernels_claimed);
     }
-    launch(both, mdrange({1, 2}, {399, 300}), AddIndex{}, inout(a));
+    launch(both, mdrange({1, 2}, {8999, 30}), AddIndex{}, inout(a));
   }
   launch(both, range(1, n - 1), ThreePoints{}, in(y, halo(1, 1)), out(x));
   const auto view = x.read(), before = y.read();
@@ -91,9 +91,9 @@ TYPED_TEST(SharedLaunch, OverManagedArraysIsClaimedByKernels) {
     wrong += before(i) != y_at(i);
     wrong += view(i) != (is_inner ? y_at(i - 1) + y_at(i) + y_at(i + 1) : 3 * i + 1);
   }
-  for (index_t i = 0; i < 400; ++i)
-    for (index_t j = 0; j < 300; ++j)
-      wrong += rows(i, j) != (i > 0 && i < 399 && j > 1 ? static_cast<float>(3 * (i + 1000 * j)) : 0);
+  for (index_t i = 0; i < 9000; ++i)
+    for (index_t j = 0; j < 30; ++j)
+      wrong += rows(i, j) != (i > 0 && i < 8999 && j > 1 ? static_cast<float>(3 * (i + 1000 * j)) : 0);
   EXPECT_EQ(wrong, 0);
 }
 
