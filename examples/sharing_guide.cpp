@@ -54,6 +54,11 @@ void dynamic_launches() {
   launch(across(Threads{}, Device{}).weighted({1, 9}).dynamic({.host_seconds = 2e-3, .device_seconds = 2e-4}), n,
          Axpy{1}, in(x), inout(y));                         // begins at these parts; larger claims
 //! [options]
+//! [kernels]
+  const MemoryMode managed = MemoryMode::Managed;
+  const CoherentArray<double, rank<1>> u("u", n, managed, main_in(Device{})), v("v", n, managed, main_in(Device{}));
+  launch(across(Threads{}, Device{}).dynamic({.claimed_by = ClaimedBy::Kernels}), n, Axpy{2}, in(u), inout(v));
+//! [kernels]
 }
 
 //! [tickets]

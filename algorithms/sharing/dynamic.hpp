@@ -14,6 +14,11 @@
 // mode; arrays in MemoryMode::Explicit must be where they are read on all devices. It is worth it where the
 // work takes some milliseconds: docs/work_sharing.md.
 //
+// With DynamicOptions{.claimed_by = ClaimedBy::Kernels}, and all arrays in managed memory that hosts and
+// kernels use at once, kernels claim for themselves: a shared launch is one kernel a device, and hosts claim
+// from the same counter (claiming_launch.hpp). Reductions, and checked builds, have the host claim all the
+// same.
+//
 // A part writes its own rows: an array that is written may not be used beyond them (AccessConflict, before
 // anything begins). A part of a reduction is whole nodes of its tree, so the bits of the result do not
 // depend on who did what, as far as devices compute the same (contracted multiply-adds differ).
@@ -35,6 +40,7 @@
 
 #include <strata/algorithms/coherent_launch.hpp>
 #include <strata/algorithms/coherent_reduce.hpp>
+#include <strata/algorithms/sharing/claiming_launch.hpp>
 #include <strata/algorithms/sharing/shared_report.hpp>
 #include <strata/algorithms/sharing/shared_run.hpp>
 
@@ -147,6 +153,7 @@ struct LaunchBy<LaunchWay::Shared> {
       return call.timing(0);
     };
     shared.undo = [](index_t) {};
+    sharing::add_claiming(shared, label, where, work, kernel, accesses...);
     return sharing::run_shared(shared);
   }
 };

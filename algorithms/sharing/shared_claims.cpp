@@ -211,6 +211,17 @@ void SharedClaims::give_back(std::size_t worker, ResidentRows part) {
   if (rows_of(part) > 0) returned_.push_back(part);
 }
 
+void SharedClaims::take_all(std::size_t worker) {
+  for (State& w : workers_) w.home = {w.home.end, w.home.end};
+  returned_.clear();
+  workers_[worker].num_taken = num_taken_ = range_.end - range_.begin;
+}
+
+void SharedClaims::pass(std::size_t from, std::size_t to, index_t rows) {
+  workers_[from].num_taken -= rows;
+  workers_[to].num_taken += rows;
+}
+
 void SharedClaims::retire(std::size_t worker) { workers_[worker].is_retired = true; }
 
 std::vector<ResidentRows> SharedClaims::open() const {

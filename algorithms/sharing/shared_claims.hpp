@@ -54,6 +54,11 @@ class SharedClaims {
   /// The worker takes nothing any more.
   void retire(std::size_t worker);
 
+  /// The worker has taken all.
+  void take_all(std::size_t worker);
+  /// So many rows that one has taken are another's.
+  void pass(std::size_t from, std::size_t to, index_t rows);
+
   /// Workers that did not take part do.
   void join_all();
 

@@ -48,6 +48,19 @@ void SharedLedger::note_end(std::size_t device, ResidentRows part, double end, d
   });
 }
 
+void SharedLedger::take_all(std::size_t device) {
+  change([&] { claims_.take_all(device); });
+}
+
+void SharedLedger::note_claimed(std::size_t taker, std::size_t device, ResidentRows part, int claims,
+                                double end, double seconds) {
+  change([&] {
+    claims_.pass(taker, device, part.end - part.begin);
+    tallies_[device].claims += claims - 1;
+  });
+  note_end(device, part, end, seconds, seconds);
+}
+
 void SharedLedger::give_back(std::size_t device, ResidentRows part) {
   work_.undo(part.begin);
   change([&] { claims_.give_back(device, part); });
@@ -83,6 +96,11 @@ void SharedLedger::after_failure(const std::exception_ptr& error) {
 
 void SharedLedger::join_all() {
   change([&] { claims_.join_all(); });
+}
+
+void SharedLedger::note_claiming(double seconds) {
+  const std::lock_guard lock(mutex_);
+  claim_seconds_ += seconds;
 }
 
 std::uint64_t SharedLedger::changes() const {

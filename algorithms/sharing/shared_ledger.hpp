@@ -39,6 +39,11 @@ class SharedLedger {
   /// A part is done at time `end`; it took `seconds`, copies included, and its kernel `kernel_seconds`: 0
   /// where that is not known.
   void note_end(std::size_t device, ResidentRows part, double end, double seconds, double kernel_seconds);
+  /// The device has taken all, for itself and others: take_all(), and what each has done of it in so many
+  /// claims. As note_end() for the device that did them.
+  void take_all(std::size_t device);
+  void note_claimed(std::size_t taker, std::size_t device, ResidentRows part, int claims, double end,
+                    double seconds);
   /// A part is not done: it is for others, or for later.
   void give_back(std::size_t device, ResidentRows part);
   /// The device takes no more.
@@ -49,6 +54,8 @@ class SharedLedger {
   void after_failure(const std::exception_ptr& error);
   /// Devices that did not take part do.
   void join_all();
+  /// A thread has spent so long with claims.
+  void note_claiming(double seconds);
 
   std::uint64_t changes() const;
   /// Until something has changed since then. False: there is nothing more for any of the devices.

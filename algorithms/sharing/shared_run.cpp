@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include <strata/algorithms/sharing/claiming_run.hpp>
 #include <strata/algorithms/sharing/launch_history.hpp>
 #include <strata/algorithms/sharing/share_plan.hpp>
 #include <strata/algorithms/sharing/shared_flights.hpp>
@@ -132,6 +133,7 @@ class SharedRun {
   SharedFlights flights_;
   std::vector<int> retries_;  // of hosts
   bool all_take_part_ = false;
+  bool kernels_claimed_ = false;
 };
 
 SharedRun::SharedRun(const SharedWork& work, LaunchRecord record)
@@ -308,7 +310,9 @@ void SharedRun::run_phases() {
 // ---- the whole
 
 SharedReport SharedRun::run() {
-  run_phases();
+  if (ClaimingRun::is_possible(work_, plan_))
+    kernels_claimed_ = ClaimingRun(work_, plan_, record_, ledger_, begin_).run();
+  if (!ledger_.is_ended()) run_phases();
   ledger_.throw_failure();
   const SharedReport done = report();
   learn(done);
@@ -362,6 +366,7 @@ SharedReport SharedRun::report() const {
   report.items = rows_of(work_.range);
   report.claim_seconds = ledger_.claim_seconds();
   report.foretold = plan_.seconds;
+  report.kernels_claimed = kernels_claimed_;
   double first = -1;
   for (std::size_t k = 0; k < work_.devices.size(); ++k) {
     const SharedTally& tally = ledger_.tally(k);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <strata/algorithms/coherent_launch.hpp>
+#include <strata/miniapps/common/memory.hpp>
 #include <strata/miniapps/thermal/heat_fields.hpp>
 #include <strata/miniapps/thermal/placed_kernels.hpp>
 
@@ -14,18 +15,17 @@ namespace perf {
 
 class SharedAssembly {
  public:
-  /// Of a box of `edge` elements in each direction, its arrays in pinned memory.
-  explicit SharedAssembly(strata::index_t edge)
-      : mesh_(
-            strata::thermal::make_placed_mesh(description(edge), 0, {strata::MemoryMode::Pinned, {}, true})),
-        numbers_("x", mesh_.nodes, strata::MemoryMode::Pinned),
-        load_("b", mesh_.nodes, strata::MemoryMode::Pinned),
-        materials_("materials", strata::index_t{1}, strata::index_t{strata::thermal::material_columns},
-                   strata::MemoryMode::Pinned),
-        values_("matrix", mesh_.blocks, mesh_.block_room, strata::MemoryMode::Pinned),
-        matrices_("element matrices", mesh_.elements, 8, 8, strata::uninitialized,
-                  strata::MemoryMode::Pinned),
-        vectors_("element vectors", mesh_.elements, 8, strata::uninitialized, strata::MemoryMode::Pinned) {
+  using Home = strata::MainIn<strata::miniapp::HomeDevice>;
+  /// Of a box of `edge` elements in each direction.
+  SharedAssembly(strata::index_t edge, strata::MemoryMode mode, const Home& home)
+      : mesh_(strata::thermal::make_placed_mesh(description(edge), 0, {mode, home, true})),
+        numbers_("x", mesh_.nodes, mode, home),
+        load_("b", mesh_.nodes, mode, home),
+        materials_("materials", strata::index_t{1}, strata::index_t{strata::thermal::material_columns}, mode,
+                   home),
+        values_("matrix", mesh_.blocks, mesh_.block_room, mode, home),
+        matrices_("element matrices", mesh_.elements, 8, 8, strata::uninitialized, mode, home),
+        vectors_("element vectors", mesh_.elements, 8, strata::uninitialized, mode, home) {
     const auto table = materials_.write();
     table(0, strata::thermal::conductivity_column) = 1.5F;
     table(0, strata::thermal::capacity_column) = 1;

@@ -49,6 +49,7 @@ template <class D>
 class SharedLaunches {
   using Threads = strata::Threads;
   using index_t = strata::index_t;
+  using MemoryMode = strata::MemoryMode;
 
  public:
   SharedLaunches(const Options& options, Report& report) : options_(options), report_(report) {}
@@ -57,6 +58,15 @@ class SharedLaunches {
     map();
     stencils();
     assembly();
+    managed();
+  }
+  /// Of which kernels can claim for themselves, beside the host that claims for them.
+  void managed() {
+    mode_ = MemoryMode::Managed;
+    map(is_gpu<D> ? 4096 : 16);
+    stencil_of_points();
+    assembly();
+    mode_ = MemoryMode::Pinned;
   }
 
  private:
@@ -76,12 +86,11 @@ class SharedLaunches {
     }
   }
 
-  void map() {
+  void map(int terms = 256) {
     using strata::in, strata::out;
     const index_t n = is_gpu<D> ? index_t{1} << 24 : 4096;
-    const strata::CoherentArray<float, strata::rank<1>> x("x", n, strata::uninitialized,
-                                                          strata::MemoryMode::Pinned),
-        y("y", n, strata::MemoryMode::Pinned);
+    const strata::CoherentArray<float, strata::rank<1>> x("x", n, strata::uninitialized, mode_, main_in(D{})),
+        y("y", n, mode_, main_in(D{}));
     {
       const auto values = x.write();
       for (index_t i = 0; i < n; ++i) values(i) = static_cast<float>(i % 1000) * 1e-3F;
@@ -89,7 +98,7 @@ class SharedLaunches {
     measure(
         "map", n,
         [&](const auto& where) {
-          return claims_of([&] { return launch(where, n, Polynomial{256}, in(x), out(y)); });
+          return claims_of([&] { return launch(where, n, Polynomial{terms}, in(x), out(y)); });
         },
         [&] { return values_of(y); });
   }
@@ -97,9 +106,9 @@ class SharedLaunches {
   using Grid = strata::CoherentArray<float, strata::rank<2>, strata::LayoutRight>;
   struct Grids {
     Grid u, v;
-    explicit Grids(index_t side)
-        : u("u", side, side, strata::uninitialized, strata::MemoryMode::Pinned),
-          v("v", side, side, strata::MemoryMode::Pinned) {
+    Grids(index_t side, MemoryMode mode)
+        : u("u", side, side, strata::uninitialized, mode, main_in(D{})),
+          v("v", side, side, mode, main_in(D{})) {
       const auto values = u.write();
       for (index_t i = 0; i < side; ++i)
         for (index_t j = 0; j < side; ++j) values(i, j) = static_cast<float>((i * 31 + j * 17) % 101);
@@ -109,8 +118,8 @@ class SharedLaunches {
   void stencils() {
     using strata::in, strata::inout;
     const strata::Halo<> near = strata::halo(1, 1);
-    const index_t side = is_gpu<D> ? 4096 : 64, side_of_points = is_gpu<D> ? 12288 : 64;
-    const Grids rows(side);
+    const index_t side = is_gpu<D> ? 4096 : 64;
+    const Grids rows(side, mode_);
     measure(
         "stencil", side,
         [&](const auto& where) {
@@ -120,19 +129,26 @@ class SharedLaunches {
           });
         },
         [&] { return values_of(rows.v); });
-    const Grids points(side_of_points);
-    const auto inner = strata::mdrange({1, 1}, {side_of_points - 1, side_of_points - 1});
+    stencil_of_points();
+  }
+
+  void stencil_of_points() {
+    using strata::in, strata::inout;
+    const index_t side = is_gpu<D> ? 12288 : 64;
+    const Grids points(side, mode_);
+    const auto inner = strata::mdrange({1, 1}, {side - 1, side - 1});
     measure(
-        "stencil of points", side_of_points * side_of_points,
+        "stencil of points", side * side,
         [&](const auto& where) {
-          return claims_of(
-              [&] { return launch(where, inner, FivePoints{}, in(points.u, near), inout(points.v)); });
+          return claims_of([&] {
+            return launch(where, inner, FivePoints{}, in(points.u, strata::halo(1, 1)), inout(points.v));
+          });
         },
         [&] { return values_of(points.v); });
   }
 
   void assembly() {
-    const SharedAssembly assembly(is_gpu<D> ? 128 : 5);
+    const SharedAssembly assembly(is_gpu<D> ? 128 : 5, mode_, strata::miniapp::any_main_for(D{}));
     measure(
         "assembly", assembly.elements(),
         [&](const auto& where) {
@@ -148,11 +164,11 @@ class SharedLaunches {
     return {view.view().data(), view.view().data() + array.size()};
   }
 
-  // Whether hosts and GPUs compute the same bits: fem::multiply_add, of which element matrices are made,
-  // rounds once on GPUs and twice on hosts.
+  // Whether devices compute the same bits: fem::multiply_add, of which element matrices are made, rounds once
+  // on GPUs and twice on hosts, and compilers make other code of it for loops over lanes.
   enum class Values { Same, Rounded };
   static bool agree(const std::vector<float>& found, const std::vector<float>& expected, Values kind) {
-    if (!is_gpu<D> || kind == Values::Same) return found == expected;
+    if (kind == Values::Same) return found == expected;
     float largest = 0;
     for (const float value : expected) largest = std::max(largest, std::abs(value));
     const float most = 16 * std::numeric_limits<float>::epsilon() * largest;
@@ -162,8 +178,10 @@ class SharedLaunches {
 
   // Until all is done; arrays stay where they are from run to run.
   template <class Run, class ValuesOf>
-  void measure(const std::string& name, index_t n, const Run& run, const ValuesOf& values,
+  void measure(const std::string& what, index_t n, const Run& run, const ValuesOf& values,
                Values kind = Values::Same) {
+    const bool is_managed = mode_ == MemoryMode::Managed;
+    const std::string name = is_managed ? "managed " + what : what;
     const auto both = across(Threads{}, D{});
     const auto done = [&](const auto& where) {
       const Claims claims = run(where);
@@ -172,7 +190,8 @@ class SharedLaunches {
     };
     const double host = median_of([&] { done(on(Threads{})); }), gpu = median_of([&] { done(on(D{})); });
     const double better = std::min(host, gpu);
-    done(on(strata::Serial{}));
+    if (is_managed) done(on(Threads{}));  // which is faster
+    else done(on(strata::Serial{}));
     const std::vector<float> expected = values();
     strata::Balance adaptive;
     const auto weighted = both.weighted({1 / host, 1 / gpu});
@@ -200,6 +219,20 @@ class SharedLaunches {
     const Statistics share = statistics(deciding);
     report_.add(
         {name + ", dynamic, claims", D::name, n, "float", share, 100 * share.median, "%", none, none});
+    if (is_managed) {
+      const strata::DynamicOptions by_kernels{.claimed_by = strata::ClaimedBy::Kernels};
+      add("kernels claim", [&] { done(both.dynamic(by_kernels)); });
+      // With weights all take part, whoever is best alone.
+      add("weighted, dynamic", [&] { done(weighted.dynamic()); });
+      add("weighted, kernels claim", [&] { done(weighted.dynamic(by_kernels)); });
+      const auto gpu_claims = across(D{}).weighted({1}).dynamic(by_kernels);
+      add("kernels claim, GPU only", [&] { done(gpu_claims); });
+      const double again = median_of([&] { done(on(D{})); });
+      const double with_claims = median_of([&] { done(gpu_claims); });
+      const Statistics more{with_claims / again - 1, with_claims / again - 1, with_claims / again - 1};
+      report_.add({name + ", GPU only, what claims of kernels add", D::name, n, "float", more,
+                   100 * more.median, "%", none, none});
+    }
     for (const auto& [how, seconds] : {std::pair{"host only", host}, std::pair{"GPU only", gpu}})
       report_.add({name + ", " + how,
                    D::name,
@@ -227,6 +260,7 @@ class SharedLaunches {
 
   const Options& options_;
   Report& report_;
+  MemoryMode mode_ = MemoryMode::Pinned;
 };
 
 }  // namespace perf

@@ -64,7 +64,7 @@ void CallState::end_call() {
   uses_.clear();
   hash_ = recoveries_ = ticket_ = 0;
   kept_ = nullptr;
-  copies_explicit_ = is_one_of_several_ = out_of_turn_ = false;
+  copies_explicit_ = is_one_of_several_ = shares_rows_ = out_of_turn_ = false;
   unused_call_state = this;
 }
 
@@ -94,6 +94,17 @@ void CallState::add_use(CoherentState& array, AccessMode mode, ArrayPart&& regio
   ++parts_.back().uses;
   hash(&array, static_cast<index_t>(mode));
   if (const Box& box = use.region.first; box.rank() > 0) hash(nullptr, box.lower(0) ^ (box.upper(0) << 20));
+}
+
+// It is no launch that is repeated as one whose parts are apart.
+void CallState::shares_rows() {
+  shares_rows_ = true;
+  hash(nullptr, 1);
+}
+
+void CallState::begins_at(const std::vector<ArrayPart>& regions) {
+  std::size_t k = 0;
+  for_uses(parts_.back(), [&](Use& use) { use.home = regions[k++]; });
 }
 
 const char* CallState::name() const { return kernel_name(label_, kernel_type_, tag_type_); }
@@ -174,7 +185,7 @@ void CallState::check_conflicts() const {
   for (std::size_t p = 0; p < parts_.size(); ++p)
     for (int k = 0; k < parts_[p].uses; ++k) {
       const Use& x = uses_[static_cast<std::size_t>(parts_[p].first_use + k)];
-      for (std::size_t q = p; q < parts_.size(); ++q)
+      for (std::size_t q = p; q < (shares_rows_ ? p + 1 : parts_.size()); ++q)
         for (int l = q == p ? k + 1 : 0; l < parts_[q].uses; ++l) {
           const Use& y = uses_[static_cast<std::size_t>(parts_[q].first_use + l)];
           if (x.array != y.array || (!writes(x.mode) && !writes(y.mode))) continue;

@@ -37,6 +37,8 @@ class CallState {
   void retract(int part);
   void copies_explicit_arrays() { copies_explicit_ = true; }
   void is_one_of_several() { is_one_of_several_ = true; }
+  void shares_rows();
+  void begins_at(const std::vector<ArrayPart>& regions);
   void check();
   CoherentCall::Timing timing(int part) const { return parts_[static_cast<std::size_t>(part)].timing; }
 
@@ -54,6 +56,7 @@ class CallState {
     CoherentState* array = nullptr;
     AccessMode mode = AccessMode::In;
     ArrayPart region;
+    ArrayPart home;                 // of a call that shares rows: for which pages are moved
     MemoryId memory = host_memory;  // in which the part has it: the host's where both use that
     char* base = nullptr;
     std::vector<Directory::Part> before;  // what a claim replaced
@@ -158,6 +161,7 @@ class CallState {
   std::uint64_t ticket_ = 0;        // in the queue for room; 0: it has not waited
   bool copies_explicit_ = false;    // the program asks for what the call copies
   bool is_one_of_several_ = false;  // which are a launch
+  bool shares_rows_ = false;        // parts need not be apart
   bool out_of_turn_ = false;        // those before it in that queue wait for this thread
 };
 

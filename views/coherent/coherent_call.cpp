@@ -34,6 +34,8 @@ std::vector<UnwrittenBox> CoherentCall::unwritten(int part) const { return state
 void CoherentCall::end(int part) { state_->end(part); }
 void CoherentCall::copies_explicit_arrays() { state_->copies_explicit_arrays(); }
 void CoherentCall::is_one_of_several() { state_->is_one_of_several(); }
+void CoherentCall::shares_rows() { state_->shares_rows(); }
+void CoherentCall::begins_at(const std::vector<ArrayPart>& regions) { state_->begins_at(regions); }
 void CoherentCall::check() { state_->check(); }
 void CoherentCall::retract(int part) { state_->retract(part); }
 CoherentCall::Timing CoherentCall::timing(int part) const { return state_->timing(part); }

@@ -51,6 +51,12 @@ class CoherentCall {
   /// The call is one of several that are a launch together, over parts of its range: it copies of implicit
   /// arrays its own part.
   void is_one_of_several();
+  /// Before prepare(): its parts are the same rows, of which kernels claim some each, so parts need not be
+  /// apart. All are begun before the first is ended.
+  void shares_rows();
+  /// After its uses were added: those of the last part begin at these regions, one for each: pages of managed
+  /// arrays are moved for them only. Of a call that shares rows.
+  void begins_at(const std::vector<ArrayPart>& regions);
   /// In place of prepare(), where that is for others to do: throws what it would throw of uses that exclude
   /// each other, of memory that a device does not reach, of values that nobody has written, and of explicit
   /// arrays.

@@ -29,6 +29,19 @@ bool are_there(const Directory& pages, const ArrayPart& part, AccessMode mode, M
   return all;
 }
 
+// Whether the memory has most of the part already. Kernels that claim begin about where they did the last
+// time: the rest of the rows, which the host had then, it probably has again.
+bool is_mostly_there(const Directory& pages, const ArrayPart& part, MemoryId memory) {
+  index_t there = 0, all = 0;
+  part.visit([&](const Box& box) {
+    pages.map().visit(box, [&](const Box& b, MemorySet holders) {
+      all += b.size();
+      if (holders.contains(memory)) there += b.size();
+    });
+  });
+  return 2 * there > all;
+}
+
 // The bytes of the rows of each box. Values beside the box are kept where the rows have some.
 std::vector<ManagedRange> ranges_of(const CoherentState& array, const ArrayPart& part, AccessMode mode,
                                     MemoryId memory, bool is_split) {
@@ -57,14 +70,14 @@ void count(CoherentState& array, TransferCount TransferCounters::*kind, index_t 
   (Coherence::get().totals.*kind).add(bytes);
 }
 
-void note(CoherentState& array, const ArrayPart& part, AccessMode mode, MemoryId memory) {
+}  // namespace
+
+void note_pages(CoherentState& array, const ArrayPart& part, AccessMode mode, MemoryId memory) {
   part.visit([&](const Box& box) {
     if (others_read(array, box, mode, memory)) array.pages.copied(memory, box);
     else array.pages.written(memory, box);
   });
 }
-
-}  // namespace
 
 void bring_pages(CoherentState& array, const ArrayPart& part, AccessMode mode, MemoryId memory,
                  QueueState& queue, bool is_split) {
@@ -73,7 +86,7 @@ void bring_pages(CoherentState& array, const ArrayPart& part, AccessMode mode, M
   const std::vector<ManagedRange> ranges = ranges_of(array, part, mode, memory, is_split);
   if (queue.prefetch(ranges.data(), static_cast<int>(ranges.size()), false) > 0 && reads(mode))
     count(array, &TransferCounters::prefetched_to_devices, bytes_of(array, part));
-  note(array, part, mode, memory);
+  note_pages(array, part, mode, memory);
 }
 
 void bring_pages_to_host(CoherentState& array, const ArrayPart& part, AccessMode mode, WorkList& after) {
@@ -97,7 +110,7 @@ void bring_pages_to_host(CoherentState& array, const ArrayPart& part, AccessMode
       after.add(coherence.tracker.add(queue, after));
     }
   }
-  note(array, part, mode, host_memory);
+  note_pages(array, part, mode, host_memory);
 }
 
 PageFaults faults_of(const CoherentState& array) {
@@ -131,8 +144,11 @@ void CallState::note_link_use(const Part& part) const {
 // For a kernel that is enqueued next on the part's queue.
 void CallState::bring_pages(const Part& part) {
   for_uses(part, [&](const Use& use) {
-    if (use.array->mode != MemoryMode::Managed || use.region.empty()) return;
-    detail::bring_pages(*use.array, use.region, use.mode, part.memory, *part.queue, parts_.size() > 1);
+    const ArrayPart& region = shares_rows_ ? use.home : use.region;
+    if (use.array->mode != MemoryMode::Managed || region.empty()) return;
+    if (shares_rows_ && is_mostly_there(use.array->pages, region, part.memory)) return;
+    detail::bring_pages(*use.array, region, use.mode, part.memory, *part.queue,
+                        shares_rows_ || parts_.size() > 1);
   });
 }
 

@@ -20,6 +20,9 @@ void bring_pages(CoherentState& array, const ArrayPart& part, AccessMode mode, M
 /// that. Where hosts may not touch managed memory while kernels run, it waits for these.
 void bring_pages_to_host(CoherentState& array, const ArrayPart& part, AccessMode mode, WorkList& after);
 
+/// Pages of the part are in `memory` now, by a use that nothing was brought for.
+void note_pages(CoherentState& array, const ArrayPart& part, AccessMode mode, MemoryId memory);
+
 /// What faults have moved of an array so far.
 PageFaults faults_of(const CoherentState& array);
 

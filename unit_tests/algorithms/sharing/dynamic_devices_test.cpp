@@ -25,6 +25,11 @@ struct AddRow {
 struct ThreePoints {
   STRATA_FUNCTION void operator()(auto i, auto x, auto y) const { y(i) = x(i - 1) + x(i) + x(i + 1); }
 };
+struct AddIndex {
+  STRATA_FUNCTION void operator()(index_t i, index_t j, auto x) const {
+    x(i, j) += static_cast<float>(i + 1000 * j);
+  }
+};
 struct Mixed {
   STRATA_FUNCTION void operator()(auto i, auto x, double& sum) const { sum += x(i); }
 };
@@ -56,6 +61,40 @@ TYPED_TEST(SharedLaunch, ComputesTheSameInEveryMemoryMode) {
       ASSERT_EQ(view(i), is_inner ? y_at(i - 1) + y_at(i) + y_at(i + 1) : 3 * i + 1) << i;
     }
   }
+}
+
+TYPED_TEST(SharedLaunch, OverManagedArraysIsClaimedByKernels) {
+  constexpr index_t n = 1'100'003;  // enough for a GPU's kernels
+  DynamicOptions options = many_parts;
+  options.claimed_by = ClaimedBy::Kernels;
+  const auto both = across(Threads{}, TypeParam{}).weighted({1, 1}).dynamic(options);
+  const Line<std::int64_t> x("x", n, MemoryMode::Managed, main_in(TypeParam{})),
+      y("y", n, MemoryMode::Managed, main_in(TypeParam{}));
+  const CoherentArray<float, rank<2>, LayoutRight> a("a", 9000, 30, MemoryMode::Managed,
+                                                     main_in(TypeParam{}));
+  for (int round = 0; round < 3; ++round) {
+    launch(both, n, Fill{}, out(x));
+    const SharedReport report = launch(both, range(7, n - 5), AddRow{}, in(x), inout(y));
+    EXPECT_EQ(report.devices[0].items + report.devices[1].items, n - 12) << report.explain();
+    if (!std::is_same_v<TypeParam, AnyHost> && !checked_build) {
+      EXPECT_TRUE(report.kernels_claimed);
+    }
+    launch(both, mdrange({1, 2}, {8999, 30}), AddIndex{}, inout(a));
+  }
+  launch(both, range(1, n - 1), ThreePoints{}, in(y, halo(1, 1)), out(x));
+  const auto view = x.read(), before = y.read();
+  const auto rows = a.read();
+  const auto y_at = [](index_t i) { return i < 7 || i >= n - 5 ? 0 : 6 * (3 * i + 1); };
+  index_t wrong = 0;
+  for (index_t i = 0; i < n; ++i) {
+    const bool is_inner = i > 0 && i < n - 1;
+    wrong += before(i) != y_at(i);
+    wrong += view(i) != (is_inner ? y_at(i - 1) + y_at(i) + y_at(i + 1) : 3 * i + 1);
+  }
+  for (index_t i = 0; i < 9000; ++i)
+    for (index_t j = 0; j < 30; ++j)
+      wrong += rows(i, j) != (i > 0 && i < 8999 && j > 1 ? static_cast<float>(3 * (i + 1000 * j)) : 0);
+  EXPECT_EQ(wrong, 0);
 }
 
 TYPED_TEST(SharedLaunch, ReducesInTheBitsOfOneDevice) {

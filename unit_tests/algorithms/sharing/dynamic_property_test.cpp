@@ -1,4 +1,5 @@
-// Random shared launches: devices, memory modes, weights, ranges, sizes of parts and failures. Each gives the
+// Random shared launches: devices, memory modes, weights, ranges, sizes of parts, who claims them, and
+// failures. Each gives the
 // right values, or an error, after which each element has its old value, its new one, or is named as lost.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
@@ -58,14 +59,18 @@ class SharedProperties : public CoherentTest {
       balances_[count - 1].speeds(count);
       place = place.adaptive(balances_[count - 1]);
     }
-    return place.dynamic(DynamicOptions{.host_seconds = static_cast<double>(random_(0, 3)) * 1e-6,
-                                        .device_seconds = static_cast<double>(random_(0, 3)) * 1e-7,
-                                        .parts_ahead = static_cast<int>(random_(1, 4))});
+    return place.dynamic(
+        DynamicOptions{.host_seconds = static_cast<double>(random_(0, 3)) * 1e-6,
+                       .device_seconds = static_cast<double>(random_(0, 3)) * 1e-7,
+                       .parts_ahead = static_cast<int>(random_(1, 4)),
+                       .claimed_by = kernels_claim_ ? ClaimedBy::Kernels : ClaimedBy::HostThread});
   }
   Numbers random_array(const char* label, std::vector<std::int64_t>& plain) {
     constexpr MemoryMode modes[] = {MemoryMode::Smart, MemoryMode::Pinned, MemoryMode::Managed,
                                     MemoryMode::Mapped, MemoryMode::Implicit};
-    const Numbers x(label, most, modes[random_(0, 4)], main_in(Emulated{static_cast<int>(random_(0, 2))}));
+    const MemoryMode mode = modes[random_(0, 4)];
+    const Numbers x(label, most, kernels_claim_ && random_(0, 9) > 0 ? MemoryMode::Managed : mode,
+                    main_in(Emulated{static_cast<int>(random_(0, 2))}));
     const auto view = x.write();
     plain.clear();
     for (index_t i = 0; i < most; ++i) plain.push_back(view(i) = random_(-1000, 1000));
@@ -104,15 +109,23 @@ class SharedProperties : public CoherentTest {
       emulated::clear_faults();
       take_errors();
     }
-    std::printf("%d launches, %d with an error, %d of them with values lost\n", launches_, errors_, losses_);
+    std::printf("%d launches, in %d of them kernels claimed, %d with an error, %d of them with values lost\n",
+                launches_, claimed_by_kernels_, errors_, losses_);
+    constexpr int enough = 400, share = 20;
+    if (checked_build || launches_ < enough || HasFailure()) return;
+    EXPECT_GT(errors_, 0);
+    EXPECT_GT(claimed_by_kernels_, launches_ / share);
   }
 
   Random random_;
   Balance balances_[4];
-  int launches_ = 0, errors_ = 0, losses_ = 0;
+  bool kernels_claim_ = false;
+  int launches_ = 0, claimed_by_kernels_ = 0, errors_ = 0, losses_ = 0;
 };
 
 void SharedProperties::run_one() {
+  kernels_claim_ = random_(0, 1) == 0;
+  if (kernels_claim_ && random_(0, 1) == 0) forget_shared_speeds();  // by which one device does all
   const auto place = random_shared();
   std::vector<std::int64_t> px, py;
   const Numbers x = random_array("x", px), y = random_array("y", py);
@@ -146,6 +159,7 @@ void SharedProperties::run_one() {
     index_t items = 0;
     for (const auto& device : report.devices) items += device.items;
     EXPECT_EQ(items, last - first) << report.explain();
+    claimed_by_kernels_ += report.kernels_claimed ? 1 : 0;
   } catch (const DataLost& lost) {
     error = lost.what();
     is_lost = true;
