@@ -23,6 +23,10 @@
 
 namespace strata::inline STRATA_ABI {
 
+/// How many of `items` work items each of so many devices adds up: sizes for across(...).weighted(...), by
+/// which launches over as many rows are cut where sums over them are.
+std::vector<double> reduction_sizes(index_t items, std::size_t devices);
+
 namespace detail {
 
 template <class R>
@@ -93,7 +97,7 @@ void reduce_on_one(const char* label, const On<D>& where, const R& work, const K
     run_part(
         call, 0, where, false,
         [&](const auto&... resolved) {
-          launch_reduce_into(label, where, work, bind_views(kernel, view_to_bind(resolved)...), result(call));
+          launch_reduce_into(label, where, work, bind_reduction(kernel, resolved...), result(call));
         },
         accesses...);
   };
@@ -133,7 +137,7 @@ void reduce_on_one(const char* label, const On<D>& where, const R& work, const K
     run_part(
         call, 0, where, false,
         [&](const auto&... resolved) {
-          launch_reduce_into(label, where, work, bind_views(kernel, view_to_bind(resolved)...),
+          launch_reduce_into(label, where, work, bind_reduction(kernel, resolved...),
                              static_cast<Into&&>(into));
         },
         accesses...);
@@ -175,7 +179,51 @@ JoinGroups<Reducer, F> join_groups(const Reducer& reducer, const F& finish, cons
   return kernel;
 }
 
-// The kernel of part `part`, for its groups: their values go to the partial results.
+// The groups of a reduction over several devices, and the values of each, which may be kept.
+template <class T>
+struct SplitReduction {
+  std::vector<ReductionGroup> groups;
+  std::vector<SpreadPart> parts;
+  std::vector<ResidentRows> group_rows;  // of the groups, by number of the place
+  CoherentArray<T, rank<1>> partials;
+};
+/// Without groups where there are no items, or one device.
+template <class T, class Where, class R>
+SplitReduction<T> split_reduction(const Where& where, const R& work) {
+  static_assert(
+      !std::is_array_v<T>,
+      "strata: launch_reduce over several devices: values of run-time length are reduced on one device");
+  constexpr index_t block = WorkOf<R>::rank == 1 ? reduction_block : 1;
+  const std::size_t count = PlaceTraits<Where>::count(where);
+  SplitReduction<T> split;
+  if (count == 1) return split;
+  split.groups = reduction_groups(LeftMost<R>::of(work), count, weights_of(where), block);
+  if (split.groups.empty()) return split;
+  std::vector<ResidentRows> rows(count, ResidentRows{0, 0});
+  split.group_rows = rows;
+  for (std::size_t g = 0; g < split.groups.size(); ++g) {
+    const std::size_t p = split.groups[g].part;
+    rows[p] = cover(rows[p], split.groups[g].items);
+    split.group_rows[p] =
+        cover(split.group_rows[p], {static_cast<index_t>(g), static_cast<index_t>(g) + 1});
+  }
+  split.parts = order_parts(rows, hosts_of(where));
+  split.partials = CoherentArray<T, rank<1>>("partial results", static_cast<index_t>(split.groups.size()),
+                                             uninitialized, MemoryMode::Smart);
+  return split;
+}
+
+// The kernels of the groups `mine`: their values go to the partial results, of which `base` is the first.
+template <class T, class D, class R, class K, class Into, class... Resolved>
+void launch_groups(const char* label, const On<D>& on, const R& work, const K& kernel, const Into& into,
+                   const std::vector<ReductionGroup>& groups, ResidentRows mine, T* base,
+                   const Resolved&... resolved) {
+  const auto bound = bind_reduction(kernel, resolved...);
+  for (index_t g = mine.begin; g < mine.end; ++g)
+    launch_reduce_into(label, on, LeftMost<R>::part(work, groups[static_cast<std::size_t>(g)].items), bound,
+                       into_view(into, ValueView<T, D>(base + g)));
+}
+// Of part `part` of a call.
 template <class T, class D, class R, class K, class Into, class... Accesses>
 void reduce_groups(const char* label, CoherentCall& call, std::size_t part, const On<D>& on, const R& work,
                    const K& kernel, const Into& into, const std::vector<ReductionGroup>& groups,
@@ -183,85 +231,77 @@ void reduce_groups(const char* label, CoherentCall& call, std::size_t part, cons
   run_part(
       call, static_cast<int>(part), on, timed,
       [&](const auto&... resolved) {
-        const auto bound = bind_views(kernel, view_to_bind(resolved)...);
         constexpr int use = use_number<sizeof...(Accesses), Accesses...>();
-        T* const base = reinterpret_cast<T*>(call.base(static_cast<int>(part), use));
-        for (index_t g = mine.begin; g < mine.end; ++g)
-          launch_reduce_into(label, on, LeftMost<R>::part(work, groups[static_cast<std::size_t>(g)].items),
-                             bound, into_view(into, ValueView<T, D>(base + g)));
+        launch_groups(label, on, work, kernel, into, groups, mine,
+                      reinterpret_cast<T*>(call.base(static_cast<int>(part), use)), resolved...);
       },
       accesses...);
 }
+// Calls f with the kernel that joins all values and passes the result on, and with the accesses of that.
+template <class T, class Reducer, class Into, class F>
+void with_join(const Reducer& reducer, const SplitReduction<T>& split, const Into& into, const F& f) {
+  const std::vector<Join> joins = joins_of(split.groups);
+  if (joins.size() > JoinGroups<int, int>::most) fail_too_many_groups();
+  const auto partials = inout(split.partials, everything);
+  if constexpr (is_finalize_v<Into>)
+    std::apply([&](const auto&... a) { f(join_groups(reducer, into.functor, joins), partials, a...); },
+               into.accesses);
+  else if constexpr (IsCoherent<Into>)
+    f(join_groups(reducer, StoreResult{}, joins), partials, out(into, everything));
+  else f(join_groups(reducer, StoreResult{}, joins), partials, out(into.target, everything));
+}
 // The value of all, joined on the host or on `on`.
 template <class T, class D, class Reducer, class Into>
-void join_partials(const char* label, const On<D>& on, const Reducer& reducer, const std::vector<Join>& joins,
-                   const CoherentArray<T, rank<1>>& partials, Into&& into) {
+void join_partials(const char* label, const On<D>& on, const Reducer& reducer, const SplitReduction<T>& split,
+                   Into&& into) {
   using I = std::remove_cvref_t<Into>;
   if constexpr (is_host_result<I>) {
-    const auto values = partials.read_write();
-    for (const Join& join : joins) reducer.join(values(join.a), values(join.b));
+    const auto values = split.partials.read_write();
+    for (const Join& join : joins_of(split.groups)) reducer.join(values(join.a), values(join.b));
     if constexpr (std::is_same_v<I, T>) into = values(0);
     else if constexpr (!std::is_same_v<typename I::target_type, NoTarget>) *into.target = values(0);
   } else {
-    if (joins.size() > JoinGroups<int, int>::most) fail_too_many_groups();
-    const auto finish = [&](const auto& functor, const auto&... a) {
-      launch_at(label, on, 1, join_groups(reducer, functor, joins), inout(partials, everything), a...);
-    };
-    if constexpr (is_finalize_v<I>)
-      std::apply([&](const auto&... a) { finish(into.functor, a...); }, into.accesses);
-    else if constexpr (IsCoherent<I>) finish(StoreResult{}, out(into, everything));
-    else finish(StoreResult{}, out(into.target, everything));
+    with_join(reducer, split, into, [&](const auto& join, const auto&... accesses) {
+      launch_at(label, on, 1, join, accesses...);
+    });
   }
+}
+
+template <class T, class Where, class R, class K, class Into, class... Accesses>
+void reduce_split(const char* label, const Where& where, const SplitReduction<T>& split, const R& work,
+                  const K& kernel, Into&& into, const Accesses&... accesses) {
+  if (split.groups.empty())
+    return visit_part(where, 0, [&](const auto& on) {
+      reduce_on_one(label, on, work, kernel, static_cast<Into&&>(into), accesses...);
+    });
+  {
+    CoherentCall call = make_call<R, K>(label);
+    for (const SpreadPart& part : split.parts)
+      visit_part(where, part.place, [&](const auto& on) {
+        call.add_part(on.device.backend(), queue_of(on));
+        (declare(call, accesses, part.rows), ...);
+        declare(call, out(split.partials), split.group_rows[part.place]);
+      });
+    call.prepare();
+    for (std::size_t p = 0; p < split.parts.size(); ++p)
+      visit_part(where, split.parts[p].place, [&](const auto& on) {
+        reduce_groups<T>(label, call, p, on, work, kernel, into, split.groups,
+                         split.group_rows[split.parts[p].place], false, accesses...);
+      });
+  }
+  using Reduction = ReductionOf<K, std::remove_cvref_t<Into>>;
+  visit_part(where, 0, [&](const auto& on) {
+    join_partials(label, on, Reduction::reducer(kernel, into), split, static_cast<Into&&>(into));
+  });
 }
 
 template <class Where, class R, class K, class Into, class... Accesses>
 void reduce_on_several(const char* label, const Where& where, const R& work, const K& kernel, Into&& into,
                        const Accesses&... accesses) {
-  using I = std::remove_cvref_t<Into>;
-  using Reduction = ReductionOf<K, I>;
-  using T = typename Reduction::value_type;
-  static_assert(
-      !std::is_array_v<T>,
-      "strata: launch_reduce over several devices: values of run-time length are reduced on one device");
+  using T = typename ReductionOf<K, std::remove_cvref_t<Into>>::value_type;
   check_all_fit<K>(label, work, accesses...);
-  constexpr index_t block = WorkOf<R>::rank == 1 ? reduction_block : 1;
-  const std::size_t count = PlaceTraits<Where>::count(where);
-  const std::vector<ReductionGroup> groups =
-      reduction_groups(LeftMost<R>::of(work), count, weights_of(where), block);
-  if (groups.empty() || count == 1)
-    return visit_part(where, 0, [&](const auto& on) {
-      reduce_on_one(label, on, work, kernel, static_cast<Into&&>(into), accesses...);
-    });
-
-  std::vector<ResidentRows> split(count, ResidentRows{0, 0});
-  std::vector<ResidentRows> group_rows(count, ResidentRows{0, 0});
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    const std::size_t p = groups[g].part;
-    split[p] = cover(split[p], groups[g].items);
-    group_rows[p] = cover(group_rows[p], {static_cast<index_t>(g), static_cast<index_t>(g) + 1});
-  }
-  const std::vector<SpreadPart> parts = order_parts(split, hosts_of(where));
-  const CoherentArray<T, rank<1>> partials("partial results", static_cast<index_t>(groups.size()),
-                                           uninitialized, MemoryMode::Smart);
-  {
-    CoherentCall call = make_call<R, K>(label);
-    for (const SpreadPart& part : parts)
-      visit_part(where, part.place, [&](const auto& on) {
-        call.add_part(on.device.backend(), queue_of(on));
-        (declare(call, accesses, part.rows), ...);
-        declare(call, out(partials), group_rows[part.place]);
-      });
-    call.prepare();
-    for (std::size_t p = 0; p < parts.size(); ++p)
-      visit_part(where, parts[p].place, [&](const auto& on) {
-        reduce_groups<T>(label, call, p, on, work, kernel, into, groups, group_rows[parts[p].place], false,
-                         accesses...);
-      });
-  }
-  visit_part(where, 0, [&](const auto& on) {
-    join_partials(label, on, Reduction::reducer(kernel, into), joins_of(groups), partials,
-                  static_cast<Into&&>(into));
-  });
+  reduce_split(label, where, split_reduction<T>(where, work), work, kernel, static_cast<Into&&>(into),
+               accesses...);
 }
 
 // ---- scans

@@ -202,8 +202,7 @@ class SequenceOver<On<D>> {
           site, 0,
           [&](const auto&... resolved) {
             launch_reduce_into(name, here, work,
-                               bind_views(kernel_at(kernel, site.step), view_to_bind(resolved)...),
-                               into(site));
+                               bind_reduction(kernel_at(kernel, site.step), resolved...), into(site));
           },
           accesses...);
     });

@@ -4,10 +4,14 @@
 //
 // Work items of rows are (block, row in it). Numbers of nodes are in the mesh's own order of nodes, which
 // node_at(place) gives.
+//
+// On GPUs several threads take a row, where the rows of the arrays are not in slices: then work items are the
+// threads of all rows, and places are the mesh's own order.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/linear/row_sum.hpp>
+#include <strata/algorithms/linear/spmv_kernels.hpp>
 #include <strata/miniapps/thermal/boundary_kernels.hpp>
 #include <strata/miniapps/thermal/placed_mesh.hpp>
 
@@ -88,6 +92,53 @@ struct GatherPlacedRows {
       }
     }
     b(node_at(place)) = load;
+  }
+};
+
+/// GatherPlacedRows by a warp a row, a thread for every 32nd entry: it finds what elements give to that.
+struct GatherEntries {
+  static constexpr int lanes = 32;
+
+  template <class Begins, class Offsets, class Corners, class Slots, class ElementNodes, class Entries,
+            class Matrix, class Vector, class Values, class Field>
+  STRATA_FUNCTION void operator()(index_t item, const Begins& begins, const Offsets& offsets,
+                                  const Corners& corners, const Slots& slots,
+                                  const ElementNodes& element_nodes, const Entries& entries,
+                                  const Matrix& matrix, const Vector& vector, const Values& values,
+                                  const Field& b) const {
+    using T = typename Values::value_type;
+    const index_t place = item / lanes, block = place / row_block, r = place % row_block;
+    const index_t begin = begins(block, r), end = begins(block, r + 1);
+    index_t k = begin + item % lanes;
+    if (k == begin) b(place) = load_of_node(place, offsets, corners, vector);
+    for (; k < end; k += lanes) {
+      const index_t slot = k - begin;
+      const fem::SlotWord all = ones * static_cast<fem::SlotWord>(slot < fem::far_slot ? slot : fem::far_slot);
+      T sum = T(0);
+      for (index_t o = offsets(place); o < offsets(place + 1); ++o) {
+        const index_t e = corners(o) >> 3;
+        const int c = corners(o) & 7;
+        // Bytes that are equal, and maybe some after them, have their highest bit set here.
+        const fem::SlotWord other = slots(e, c) ^ all;
+        for (fem::SlotWord left = (other - ones) & ~other & (ones << 7); left != 0; left &= left - 1) {
+          const int j = lowest_bit(left) / 8;
+          if ((other >> (8 * j) & 0xff) != 0) continue;
+          if (slot >= fem::far_slot && element_nodes(e, j) != entries(block, k)) continue;
+          sum += matrix(e, c, j);
+        }
+      }
+      values(block, k) = sum;
+    }
+  }
+
+ private:
+  static constexpr fem::SlotWord ones = 0x0101010101010101;  // a byte each
+  STRATA_FUNCTION static int lowest_bit(fem::SlotWord word) {
+#if defined(__CUDA_ARCH__)
+    return __ffsll(static_cast<long long>(word)) - 1;
+#else
+    return __builtin_ctzll(word);
+#endif
   }
 };
 
@@ -207,6 +258,51 @@ struct MakeApplyRow {
   template <class X, class Y>
   STRATA_FUNCTION ApplyRow<X, Y> operator()(const X& x, const Y& y) const {
     return {operation, group, x, y};
+  }
+  // Of those that read no x.
+  template <class Y>
+  STRATA_FUNCTION ApplyRow<Y, Y> operator()(const Y& y) const {
+    return {operation, group, y, y};
+  }
+};
+
+/// The rows of blocks, as products by several threads a row take them: entry k is that of the block.
+template <class Begins, class Entries, class Values, class X>
+struct BlockRows {
+  using T = typename X::value_type;
+  using Ordinal = std::int32_t;
+  Begins begins;
+  Entries entries;
+  Values values;
+  X x;
+
+  STRATA_FUNCTION index_t begin(index_t i) const { return begins(i / row_block, i % row_block); }
+  STRATA_FUNCTION index_t end(index_t i) const { return begins(i / row_block, i % row_block + 1); }
+  STRATA_FUNCTION Ordinal column(index_t i, index_t k) const { return entries(i / row_block, k); }
+  STRATA_FUNCTION T value(index_t i, index_t k) const { return values(i / row_block, k); }
+  /// By one thread.
+  STRATA_FUNCTION T row(index_t i) const {
+    return linear::sum_of_row<T>(ProductsOfRow<OneRow, X>{{*this, i}, x}, begin(i), end(i));
+  }
+
+ private:
+  struct OneRow {
+    const BlockRows& rows;
+    index_t i;
+    STRATA_FUNCTION index_t column(index_t k) const { return rows.column(i, k); }
+    STRATA_FUNCTION T value(index_t k) const { return rows.value(i, k); }
+  };
+};
+/// y = A x by `Lanes` threads a row: a factory.
+template <int Lanes>
+struct MultiplyByLanes {
+  template <class Begins, class Entries, class Values, class X, class Y>
+  auto operator()(const Begins& begins, const Entries& entries, const Values& values, const X& x,
+                  const Y& y) const {
+    using namespace strata::detail;
+    using Rows = BlockRows<Begins, Entries, Values, X>;
+    using Kernel = SpmvKernel<Rows, OneScalar, ZeroScalar, Y>;
+    return SpmvGroupKernel<Kernel, Lanes>{Kernel{Rows{begins, entries, values, x}, {}, {}, y}};
   }
 };
 
