@@ -62,7 +62,7 @@ struct CgPlace<Matrix> {
   using vector_type = CoherentArray<typename Matrix::value_type, rank<1>, LayoutRight>;
   template <class T>
   using value_type = CoherentArray<T, rank<0>>;
-  static constexpr int check_every = device_type::memory_space::host_accessible ? 1 : 20;
+  static constexpr int check_every = device_type::memory_space::host_accessible ? 1 : 16;
 
   static place_type of(const Matrix& matrix) { return matrix.place(); }
   static const place_type& with_queue(const place_type& where) { return where; }
