@@ -258,7 +258,7 @@ void describe_memory(const PlacedMesh& mesh, HeatSetup& setup) {
   setup.remarks.push_back(
       std::string("elements, the matrix and what loops read of nodes are coherent arrays in "
                   "the memory mode ") +
-      to_string(mesh.memory) + "; temperatures and the vectors of the solver are plain ones");
+      to_string(mesh.memory) + "; temperatures are plain ones");
 }
 
 void describe_parts(const PlacedMesh& mesh, HeatSetup& setup) {
