@@ -59,9 +59,11 @@ struct EntriesOfBlock {
   STRATA_FUNCTION std::int32_t operator()(index_t k) const { return entries(block, k); }
 };
 
-/// GatherRows: what the elements of a node stored is added up, elements in the mesh's order, from 0 on.
+/// GatherRows: what the elements of a node stored is added up, elements in the mesh's order, from 0 on. Sums of
+/// short rows are kept by the work item until they are complete, so that each is written once.
 struct GatherPlacedRows {
   static constexpr bool last_index_fastest = true;
+  static constexpr index_t short_row = 32;  // inside of a block of elements they have 27 entries
   index_t nodes;
 
   template <class NodeAt, class Begins, class Offsets, class Corners, class Slots, class ElementNodes,
@@ -75,70 +77,45 @@ struct GatherPlacedRows {
     const index_t place = row_block * block + r;
     if (place >= nodes) return;
     const index_t begin = begins(block, r), end = begins(block, r + 1);
-    const EntriesOfBlock<Entries> columns{entries, block};
-    for (index_t k = begin; k < end; ++k) values(block, k) = T(0);
     T load = T(0);
-    for (index_t k = offsets(place); k < offsets(place + 1); ++k) {
-      const index_t e = corners(k) >> 3;
-      const int c = corners(k) & 7;
-      const fem::SlotWord word = slots(e, c);
-      load += vector(e, c);
-      for (int j = 0; j < 8; ++j) {
-        const index_t slot = fem::slot_of(word, j);
-        const index_t entry = slot < fem::far_slot
-                                  ? begin + slot
-                                  : fem::find_entry(columns, begin, end, node_at(element_nodes(e, j)));
-        values(block, entry) += matrix(e, c, j);
+    if (end - begin <= short_row) {
+      T sums[short_row];
+      for (index_t k = 0; k < end - begin; ++k) sums[k] = T(0);
+      // As GatherRows::add_row: the columns of an element differ, and the next one is known a round ahead.
+      const index_t last = offsets(place + 1);
+      index_t k = offsets(place);
+      std::int32_t next = k < last ? corners(k) : 0;
+      while (k < last) {
+        const index_t e = next >> 3;
+        const int c = next & 7;
+        if (++k < last) next = corners(k);
+        const fem::SlotWord word = slots(e, c);
+        const T own_load = vector(e, c);
+        T own[8];
+        unrolled<8>([&](auto j) { own[j] = matrix(e, c, int(j)); });
+        unrolled<8>([&](auto j) { own[j] += sums[fem::slot_of(word, j)]; });
+        unrolled<8>([&](auto j) { sums[fem::slot_of(word, j)] = own[j]; });
+        load += own_load;
+      }
+      for (index_t s = 0; s < end - begin; ++s) values(block, begin + s) = sums[s];
+    } else {
+      const EntriesOfBlock<Entries> columns{entries, block};
+      for (index_t k = begin; k < end; ++k) values(block, k) = T(0);
+      for (index_t k = offsets(place); k < offsets(place + 1); ++k) {
+        const index_t e = corners(k) >> 3;
+        const int c = corners(k) & 7;
+        const fem::SlotWord word = slots(e, c);
+        load += vector(e, c);
+        for (int j = 0; j < 8; ++j) {
+          const index_t slot = fem::slot_of(word, j);
+          const index_t entry = slot < fem::far_slot
+                                    ? begin + slot
+                                    : fem::find_entry(columns, begin, end, node_at(element_nodes(e, j)));
+          values(block, entry) += matrix(e, c, j);
+        }
       }
     }
     b(node_at(place)) = load;
-  }
-};
-
-/// GatherPlacedRows by a warp a row, a thread for every 32nd entry: it finds what elements give to that.
-struct GatherEntries {
-  static constexpr int lanes = 32;
-
-  template <class Begins, class Offsets, class Corners, class Slots, class ElementNodes, class Entries,
-            class Matrix, class Vector, class Values, class Field>
-  STRATA_FUNCTION void operator()(index_t item, const Begins& begins, const Offsets& offsets,
-                                  const Corners& corners, const Slots& slots,
-                                  const ElementNodes& element_nodes, const Entries& entries,
-                                  const Matrix& matrix, const Vector& vector, const Values& values,
-                                  const Field& b) const {
-    using T = typename Values::value_type;
-    const index_t place = item / lanes, block = place / row_block, r = place % row_block;
-    const index_t begin = begins(block, r), end = begins(block, r + 1);
-    index_t k = begin + item % lanes;
-    if (k == begin) b(place) = load_of_node(place, offsets, corners, vector);
-    for (; k < end; k += lanes) {
-      const index_t slot = k - begin;
-      const fem::SlotWord all = ones * static_cast<fem::SlotWord>(slot < fem::far_slot ? slot : fem::far_slot);
-      T sum = T(0);
-      for (index_t o = offsets(place); o < offsets(place + 1); ++o) {
-        const index_t e = corners(o) >> 3;
-        const int c = corners(o) & 7;
-        // Bytes that are equal, and maybe some after them, have their highest bit set here.
-        const fem::SlotWord other = slots(e, c) ^ all;
-        for (fem::SlotWord left = (other - ones) & ~other & (ones << 7); left != 0; left &= left - 1) {
-          const int j = lowest_bit(left) / 8;
-          if ((other >> (8 * j) & 0xff) != 0) continue;
-          if (slot >= fem::far_slot && element_nodes(e, j) != entries(block, k)) continue;
-          sum += matrix(e, c, j);
-        }
-      }
-      values(block, k) = sum;
-    }
-  }
-
- private:
-  static constexpr fem::SlotWord ones = 0x0101010101010101;  // a byte each
-  STRATA_FUNCTION static int lowest_bit(fem::SlotWord word) {
-#if defined(__CUDA_ARCH__)
-    return __ffsll(static_cast<long long>(word)) - 1;
-#else
-    return __builtin_ctzll(word);
-#endif
   }
 };
 

@@ -228,12 +228,6 @@ class PlacedWork final : public PlacedLoops<miniapp::DeviceOf<Where>, T> {
   auto row_work() const { return mdrange({mesh_.blocks, row_block}); }
   using RowsBy = Rows<PlacedRows>;
   RowsBy rows_by(ResidentRows (PlacedRanges::*of)(ResidentRows) const) const { return {{&mesh_.ranges, of}}; }
-  // So many threads a row, and what is used of the same arrays then.
-  index_t lane_work(int lanes) const { return mesh_.nodes * lanes; }
-  static RowsBy by_lanes(int lanes, RowsBy rows) {
-    rows.f.of_block = row_block * lanes;
-    return rows;
-  }
   // Of elements.
   RowsBy nodes_of() const { return rows_by(&PlacedRanges::nodes_of); }
   // Of blocks of rows.
@@ -274,26 +268,14 @@ class PlacedWork final : public PlacedLoops<miniapp::DeviceOf<Where>, T> {
            in(mesh_.element_blocks), in(mesh_.node_at, nodes_of()), materials(),
            read(numbers_.temperature.array(), nodes_of()), read(numbers_.change.array(), nodes_of()),
            fixed_row<8, 8>(out(element_matrix_)), fixed_row<8>(out(element_vector_)));
-    // A work item writes entries of a node; those after the last node's nobody reads.
-    if constexpr (has_lanes) {
-      const auto by = [](RowsBy rows) { return by_lanes(GatherEntries::lanes, rows); };
-      s.loop("gather rows", lane_work(GatherEntries::lanes), GatherEntries{},
-             fixed_row<row_block + 1>(in(mesh_.row_begins, by(blocks_of()))),
-             in(mesh_.offsets, by(offsets_of())), in(mesh_.corners, by(corners_of())),
-             fixed_row<8>(in(mesh_.slots, by(elements_of()))),
-             fixed_row<8>(in(mesh_.element_nodes, by(elements_of()))), in(mesh_.entries, by(blocks_of())),
-             fixed_row<8, 8>(in(element_matrix_, by(elements_of()))),
-             fixed_row<8>(in(element_vector_, by(elements_of()))), out(values_, by(blocks_of())),
-             out(numbers_.b.array(), by(places_of())));
-    } else {
-      s.loop("gather rows", row_work(), GatherPlacedRows{mesh_.nodes}, in(mesh_.node_at, neighbours_of()),
-             begins(), in(mesh_.offsets, offsets_of()), in(mesh_.corners, corners_of()),
-             fixed_row<8>(in(mesh_.slots, elements_of())),
-             fixed_row<8>(in(mesh_.element_nodes, elements_of())), in(mesh_.entries),
-             fixed_row<8, 8>(in(element_matrix_, elements_of())),
-             fixed_row<8>(in(element_vector_, elements_of())), out(values_, own),
-             written(numbers_.b.array()));
-    }
+    s.loop(
+        "gather rows", row_work(), GatherPlacedRows{mesh_.nodes}, in(mesh_.node_at, neighbours_of()),
+        begins(), in(mesh_.offsets, offsets_of()), in(mesh_.corners, corners_of()),
+        fixed_row<8>(in(mesh_.slots, elements_of())), fixed_row<8>(in(mesh_.element_nodes, elements_of())),
+        in(mesh_.entries), fixed_row<8, 8>(in(element_matrix_, elements_of())),
+        fixed_row<8>(in(element_vector_, elements_of())),
+        out(values_, own),  // a work item writes entries of a node; those after the last node's nobody reads
+        written(numbers_.b.array()));
     s.loop("eliminate given temperatures", row_work(),
            EachPlacedRow<MakeEliminateGiven>{mesh_.nodes, {has_film_}}, in(mesh_.node_at, places_of()),
            begins(), in(mesh_.entries), inout(values_), read(numbers_.conditions.array(), neighbours_of()),
@@ -352,8 +334,11 @@ class PlacedWork final : public PlacedLoops<miniapp::DeviceOf<Where>, T> {
   }
   template <int Lanes, class Any>
   void multiply_by_lanes(Any& where, const Numbers& x, const Numbers& y) const {
-    const auto by = [](RowsBy rows) { return by_lanes(Lanes, rows); };
-    linear::launch_or_add("rows", where, block_size(128, lane_work(Lanes)), MultiplyByLanes<Lanes>{},
+    const auto by = [](RowsBy rows) {
+      rows.f.of_block = row_block * Lanes;
+      return rows;
+    };
+    linear::launch_or_add("rows", where, block_size(128, mesh_.nodes * Lanes), MultiplyByLanes<Lanes>{},
                           fixed_row<row_block + 1>(in(mesh_.row_begins, by(blocks_of()))),
                           in(mesh_.entries, by(blocks_of())), in(values_, by(blocks_of())),
                           in(x, by(neighbours_of())), out(y, by(places_of())));
