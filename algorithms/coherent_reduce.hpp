@@ -16,6 +16,7 @@
 
 #include <tuple>
 
+#include <strata/algorithms/block_values.hpp>
 #include <strata/algorithms/coherent_launch.hpp>
 #include <strata/algorithms/reduction_groups.hpp>
 #include <strata/core/min_max.hpp>
@@ -179,16 +180,26 @@ JoinGroups<Reducer, F> join_groups(const Reducer& reducer, const F& finish, cons
   return kernel;
 }
 
-// The groups of a reduction over several devices, and the values of each, which may be kept.
+// The groups of a reduction over several devices, and the values of each, which may be kept. A group takes a
+// launch. Devices whose launches take longer than they run make the values of all blocks instead, in one, if
+// the result stays on a device, which joins them in another.
 template <class T>
 struct SplitReduction {
   std::vector<ReductionGroup> groups;
   std::vector<SpreadPart> parts;
-  std::vector<ResidentRows> group_rows;  // of the groups, by number of the place
+  std::vector<ResidentRows> value_rows;  // of the values, by number of the place
   CoherentArray<T, rank<1>> partials;
+  BlockRange blocks;  // all of the range, if values are of blocks
 };
+template <class Where>
+inline constexpr bool has_no_host = false;
+template <class... D>
+inline constexpr bool has_no_host<Across<D...>> = (!D::memory_space::host_accessible && ...);
+template <class Where, class R, class Into>
+inline constexpr bool is_by_blocks = has_no_host<Where> && WorkOf<R>::rank == 1 && !is_host_result<Into>;
+
 /// Without groups where there are no items, or one device.
-template <class T, class Where, class R>
+template <class T, class Into, class Where, class R>
 SplitReduction<T> split_reduction(const Where& where, const R& work) {
   static_assert(
       !std::is_array_v<T>,
@@ -199,18 +210,52 @@ SplitReduction<T> split_reduction(const Where& where, const R& work) {
   if (count == 1) return split;
   split.groups = reduction_groups(LeftMost<R>::of(work), count, weights_of(where), block);
   if (split.groups.empty()) return split;
+  const ResidentRows all = LeftMost<R>::of(work);
+  split.blocks = reduction_blocks(all.begin, all.end);
   std::vector<ResidentRows> rows(count, ResidentRows{0, 0});
-  split.group_rows = rows;
-  for (std::size_t g = 0; g < split.groups.size(); ++g) {
-    const std::size_t p = split.groups[g].part;
-    rows[p] = cover(rows[p], split.groups[g].items);
-    split.group_rows[p] =
-        cover(split.group_rows[p], {static_cast<index_t>(g), static_cast<index_t>(g) + 1});
+  split.value_rows = rows;
+  index_t values = 0;
+  for (const ReductionGroup& group : split.groups) {
+    rows[group.part] = cover(rows[group.part], group.items);
+    const index_t first = values;
+    if constexpr (is_by_blocks<Where, R, Into>)
+      values = reduction_blocks(group.items.begin, group.items.end).last - split.blocks.first;
+    else ++values;
+    split.value_rows[group.part] = cover(split.value_rows[group.part], {first, values});
   }
   split.parts = order_parts(rows, hosts_of(where));
-  split.partials = CoherentArray<T, rank<1>>("partial results", static_cast<index_t>(split.groups.size()),
-                                             uninitialized, MemoryMode::Smart);
+  split.partials = CoherentArray<T, rank<1>>("partial results", values, uninitialized, MemoryMode::Smart);
   return split;
+}
+
+// The kernel of part `rows`, for its blocks: likewise.
+template <class T, class D, class R, class K, class Into, class... Resolved>
+void launch_blocks(const char* label, const On<D>& on, const R& work, const K& kernel, const Into& into,
+                   const SplitReduction<T>& split, ResidentRows rows, T* base, const Resolved&... resolved) {
+  using Reduction = ReductionOf<K, Into>;
+  using Values = View<T, D, typename DynamicExtentsOf<1>::type, LayoutRight, Unmanaged<DefaultAccess>>;
+  make_range_values(label, on, LeftMost<R>::part(work, rows), bind_reduction(kernel, resolved...),
+                    Reduction::template reducer<KernelCallOf<D>>(kernel, into),
+                    StoreBlockValue<Values>{Values(base, split.partials.extent(0)), split.blocks.first});
+}
+// The end of a reduction by blocks: one over rows of one item each, which take the places of the blocks.
+template <class Reducer>
+struct TakeBlockValue : Reducer {
+  using value_type = typename Reducer::value_type;
+  index_t first;
+  template <class P>
+  STRATA_FUNCTION void operator()(index_t block, index_t, const P& values, value_type& value) const {
+    value = values(block - first);
+  }
+};
+template <class T, class K, class Into>
+auto join_of_blocks(const K& kernel, const Into& into, const SplitReduction<T>& split) {
+  const auto reducer = ReductionOf<K, Into>::reducer(kernel, into);
+  return TakeBlockValue<std::remove_const_t<decltype(reducer)>>{reducer, split.blocks.first};
+}
+template <class T>
+MDRange<2> work_of_blocks(const SplitReduction<T>& split) {
+  return mdrange({split.blocks.first, index_t{0}}, {split.blocks.last, index_t{1}});
 }
 
 // The kernels of the groups `mine`: their values go to the partial results, of which `base` is the first.
@@ -270,6 +315,8 @@ void join_partials(const char* label, const On<D>& on, const Reducer& reducer, c
 template <class T, class Where, class R, class K, class Into, class... Accesses>
 void reduce_split(const char* label, const Where& where, const SplitReduction<T>& split, const R& work,
                   const K& kernel, Into&& into, const Accesses&... accesses) {
+  using I = std::remove_cvref_t<Into>;
+  constexpr bool by_blocks = is_by_blocks<Where, R, I>;
   if (split.groups.empty())
     return visit_part(where, 0, [&](const auto& on) {
       reduce_on_one(label, on, work, kernel, static_cast<Into&&>(into), accesses...);
@@ -280,27 +327,41 @@ void reduce_split(const char* label, const Where& where, const SplitReduction<T>
       visit_part(where, part.place, [&](const auto& on) {
         call.add_part(on.device.backend(), queue_of(on));
         (declare(call, accesses, part.rows), ...);
-        declare(call, out(split.partials), split.group_rows[part.place]);
+        declare(call, out(split.partials), split.value_rows[part.place]);
       });
     call.prepare();
     for (std::size_t p = 0; p < split.parts.size(); ++p)
       visit_part(where, split.parts[p].place, [&](const auto& on) {
-        reduce_groups<T>(label, call, p, on, work, kernel, into, split.groups,
-                         split.group_rows[split.parts[p].place], false, accesses...);
+        if constexpr (by_blocks)
+          run_part(
+              call, static_cast<int>(p), on, false,
+              [&](const auto&... resolved) {
+                constexpr int use = use_number<sizeof...(Accesses), Accesses...>();
+                launch_blocks(label, on, work, kernel, into, split, split.parts[p].rows,
+                              reinterpret_cast<T*>(call.base(static_cast<int>(p), use)), resolved...);
+              },
+              accesses...);
+        else
+          reduce_groups<T>(label, call, p, on, work, kernel, into, split.groups,
+                           split.value_rows[split.parts[p].place], false, accesses...);
       });
   }
-  using Reduction = ReductionOf<K, std::remove_cvref_t<Into>>;
   visit_part(where, 0, [&](const auto& on) {
-    join_partials(label, on, Reduction::reducer(kernel, into), split, static_cast<Into&&>(into));
+    if constexpr (by_blocks)
+      reduce_on_one(label, on, work_of_blocks(split), join_of_blocks(kernel, into, split),
+                    static_cast<Into&&>(into), in(split.partials, everything));
+    else
+      join_partials(label, on, ReductionOf<K, I>::reducer(kernel, into), split, static_cast<Into&&>(into));
   });
 }
 
 template <class Where, class R, class K, class Into, class... Accesses>
 void reduce_on_several(const char* label, const Where& where, const R& work, const K& kernel, Into&& into,
                        const Accesses&... accesses) {
-  using T = typename ReductionOf<K, std::remove_cvref_t<Into>>::value_type;
+  using I = std::remove_cvref_t<Into>;
+  using T = typename ReductionOf<K, I>::value_type;
   check_all_fit<K>(label, work, accesses...);
-  reduce_split(label, where, split_reduction<T>(where, work), work, kernel, static_cast<Into&&>(into),
+  reduce_split(label, where, split_reduction<T, I>(where, work), work, kernel, static_cast<Into&&>(into),
                accesses...);
 }
 
