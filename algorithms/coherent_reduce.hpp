@@ -16,8 +16,8 @@
 
 #include <tuple>
 
-#include <strata/algorithms/block_values.hpp>
 #include <strata/algorithms/coherent_launch.hpp>
+#include <strata/algorithms/range_blocks.hpp>
 #include <strata/algorithms/reduction_groups.hpp>
 #include <strata/core/min_max.hpp>
 #include <strata/core/scan_order.hpp>
@@ -196,7 +196,7 @@ inline constexpr bool has_no_host = false;
 template <class... D>
 inline constexpr bool has_no_host<Across<D...>> = (!D::memory_space::host_accessible && ...);
 template <class Where, class R, class Into>
-inline constexpr bool is_by_blocks = has_no_host<Where> && WorkOf<R>::rank == 1 && !is_host_result<Into>;
+inline constexpr bool is_by_blocks = has_no_host<Where>&& WorkOf<R>::rank == 1 && !is_host_result<Into>;
 
 /// Without groups where there are no items, or one device.
 template <class T, class Into, class Where, class R>
@@ -306,9 +306,8 @@ void join_partials(const char* label, const On<D>& on, const Reducer& reducer, c
     if constexpr (std::is_same_v<I, T>) into = values(0);
     else if constexpr (!std::is_same_v<typename I::target_type, NoTarget>) *into.target = values(0);
   } else {
-    with_join(reducer, split, into, [&](const auto& join, const auto&... accesses) {
-      launch_at(label, on, 1, join, accesses...);
-    });
+    with_join(reducer, split, into,
+              [&](const auto& join, const auto&... accesses) { launch_at(label, on, 1, join, accesses...); });
   }
 }
 
@@ -350,8 +349,7 @@ void reduce_split(const char* label, const Where& where, const SplitReduction<T>
     if constexpr (by_blocks)
       reduce_on_one(label, on, work_of_blocks(split), join_of_blocks(kernel, into, split),
                     static_cast<Into&&>(into), in(split.partials, everything));
-    else
-      join_partials(label, on, ReductionOf<K, I>::reducer(kernel, into), split, static_cast<Into&&>(into));
+    else join_partials(label, on, ReductionOf<K, I>::reducer(kernel, into), split, static_cast<Into&&>(into));
   });
 }
 

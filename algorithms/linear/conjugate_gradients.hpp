@@ -95,11 +95,9 @@ template <class A>
 concept CgOperator = !requires(const A& a) {
   a.graph();
 }
-&&requires(const A& a) {
-  typename A::value_type;
-  typename A::device_type;
-  a.rows();
-};
+&&requires(const A& a) { typename A::value_type; }
+&&(
+    requires(const A& a) { a.device(); } || requires(const A& a) { a.place(); });
 
 /// The status in words.
 constexpr const char* to_string(CgStatus status) {
@@ -201,7 +199,8 @@ void cg_step(const char* label, Where& where, const R& work, const K& kernel, co
 template <class Where, class R, class K, class Into, class... Accesses>
 void cg_sum(const char* label, Where& where, const R& work, const K& kernel, const Into& into,
             const Accesses&... accesses) {
-  if constexpr (Place<std::remove_const_t<Where>>) launch_reduce_at(label, where, work, kernel, into, accesses...);
+  if constexpr (Place<std::remove_const_t<Where>>)
+    launch_reduce_at(label, where, work, kernel, into, accesses...);
   else where.loop_reduce(label, work, kernel, into, accesses...);
 }
 

@@ -75,8 +75,9 @@ struct SpmvKernel {
   }
 };
 
-/// The same by groups of `Group` threads, of rows that are stored as in CrsRows or otherwise: item i is thread i % Group of row i / Group. A GPU gives
-/// consecutive items to consecutive threads; elsewhere the first item of a row does it all.
+/// The same by groups of `Group` threads, of rows that are stored as in CrsRows or otherwise: item i is
+/// thread i % Group of row i / Group. A GPU gives consecutive items to consecutive threads; elsewhere the
+/// first item of a row does it all.
 template <class Kernel, int Group>
 struct SpmvGroupKernel {
   using device_type = typename Kernel::device_type;

@@ -116,8 +116,9 @@ bool SplitLoops::run_jointly(int first, int count) {
       std::vector<char*> bases;
       for (int use = 0; use < static_cast<int>(part.uses.size()); ++use)
         bases.push_back(joint.call->base(number, p, use));
-      loop(planned.loop).stages[planned.stage].launch_part(
-          {part.place, work, std::move(bases), part.rows.data()});
+      loop(planned.loop)
+          .stages[planned.stage]
+          .launch_part({part.place, work, std::move(bases), part.rows.data()});
     };
     if (items == JointOperation::Kind::All) return launch(part.work);
     if (items == JointOperation::Kind::Early) return launch(part.early);

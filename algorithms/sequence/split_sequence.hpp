@@ -68,7 +68,8 @@ class SequenceOver<Across<D...>> {
         else launch_reduce(where.named(name.c_str()), work, kernel_at(kernel, step), into, accesses...);
       };
       if constexpr (!is_by_step<K> && !checked_build && !has_host)
-        if (has_fixed_parts() && !split.groups.empty()) add_stages(made, label, split, work, kernel, into, accesses...);
+        if (has_fixed_parts() && !split.groups.empty())
+          add_stages(made, label, split, work, kernel, into, accesses...);
     } else {
       check_step_results<Into>();
       using Reduction = StepReduction<KernelOf<K>, I>;

@@ -59,8 +59,8 @@ struct EntriesOfBlock {
   STRATA_FUNCTION std::int32_t operator()(index_t k) const { return entries(block, k); }
 };
 
-/// GatherRows: what the elements of a node stored is added up, elements in the mesh's order, from 0 on. Sums of
-/// short rows are kept by the work item until they are complete, so that each is written once.
+/// GatherRows: what the elements of a node stored is added up, elements in the mesh's order, from 0 on. Sums
+/// of short rows are kept by the work item until they are complete, so that each is written once.
 struct GatherPlacedRows {
   static constexpr bool last_index_fastest = true;
   static constexpr index_t short_row = 32;  // inside of a block of elements they have 27 entries

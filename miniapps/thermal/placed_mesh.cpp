@@ -262,9 +262,10 @@ void describe_memory(const PlacedMesh& mesh, HeatSetup& setup) {
 }
 
 void describe_parts(const PlacedMesh& mesh, HeatSetup& setup) {
-  setup.remarks.push_back("elements and the matrix are in parts on " + setup.device + ", " +
-                          std::to_string(mesh.blocks) + " blocks of " + std::to_string(row_block) +
-                          " rows in all; so are the vectors of the solver; temperatures are on the first device");
+  setup.remarks.push_back(
+      "elements and the matrix are in parts on " + setup.device + ", " + std::to_string(mesh.blocks) +
+      " blocks of " + std::to_string(row_block) +
+      " rows in all; so are the vectors of the solver; temperatures are on the first device");
   setup.remarks.push_back(made_by_host);
 }
 

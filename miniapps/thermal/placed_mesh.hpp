@@ -146,8 +146,8 @@ struct PlacedMeshOptions {
 /// The mesh of `spec` (fem/load_mesh.hpp). MeshError, MeshFileError, OutOfMemory of the host.
 PlacedMesh make_placed_mesh(const std::string& spec, int refinements, const PlacedMeshOptions& options);
 
-/// How many nodes each of so many devices has: whole blocks of rows, cut where sums over nodes are, too, where
-/// those parts are about equal.
+/// How many nodes each of so many devices has: whole blocks of rows, cut where sums over nodes are, too,
+/// where those parts are about equal.
 std::vector<double> part_sizes(const PlacedMesh& mesh, std::size_t devices);
 
 /// Row map and entries of the matrix in the mesh's own order, and where in the array of values, which is as

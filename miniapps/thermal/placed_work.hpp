@@ -327,10 +327,9 @@ class PlacedWork final : public PlacedLoops<miniapp::DeviceOf<Where>, T> {
 
   template <class Any, class... NodeNumbers>
   void add_rows(Any& where, RowOperation operation, const NodeNumbers&... numbers) const {
-    linear::launch_or_add("rows", where, row_work(),
-                          EachPlacedRow<MakeApplyRow>{mesh_.nodes, {operation, group_}},
-                          in(mesh_.node_at, places_of()), begins(), in(mesh_.entries), in(values_),
-                          numbers...);
+    linear::launch_or_add(
+        "rows", where, row_work(), EachPlacedRow<MakeApplyRow>{mesh_.nodes, {operation, group_}},
+        in(mesh_.node_at, places_of()), begins(), in(mesh_.entries), in(values_), numbers...);
   }
   template <int Lanes, class Any>
   void multiply_by_lanes(Any& where, const Numbers& x, const Numbers& y) const {

@@ -144,8 +144,8 @@ class LinearCgAcross : public ::testing::Test {
   static void expect_bits_of_one_device(const HostMatrix<T>& a, index_t width, const CgOptions& options) {
     const auto b = numbers<T>(a.rows);
     const auto one = make_vector<T, D>(a.rows, [](index_t i) { return i % 3; });
-    const CgResult expected = linear::solve_cg(on_device<T, D>(a), make_vector<T, D>(a.rows, small_number),
-                                               one, options);
+    const CgResult expected =
+        linear::solve_cg(on_device<T, D>(a), make_vector<T, D>(a.rows, small_number), one, options);
     const auto numbers_of_one = values_of(one);
     for (const Across<D>& place : places(a.rows)) {
       const SplitMatrix<T, D> matrix(a, width, place);

@@ -11,8 +11,8 @@
 
 #include <unistd.h>
 
-#include <strata/devices/emulated/control.hpp>
 #include <strata/algorithms/coherent_reduce.hpp>
+#include <strata/devices/emulated/control.hpp>
 #include <strata/miniapps/thermal/make_heat.hpp>
 #include <strata/miniapps/thermal/placed_mesh.hpp>
 #include <strata/miniapps/thermal/run.hpp>

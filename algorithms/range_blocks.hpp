@@ -1,9 +1,8 @@
 // The values of the blocks of a range, the leaves of the tree of a reduction, each by itself: what a device
 // of several makes of its part.
 //
-// On GPUs the threads of a warp take the lanes of a block (execution::reduce_range_blocks), as in a reduction.
-// Elsewhere a work item makes a block.
-// SPDX-License-Identifier: Apache-2.0
+// On GPUs the threads of a warp take the lanes of a block (execution::reduce_range_blocks), as in a
+// reduction. Elsewhere a work item makes a block. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/kernel.hpp>
