@@ -17,11 +17,16 @@
 #include <tuple>
 
 #include <strata/algorithms/coherent_launch.hpp>
+#include <strata/algorithms/range_blocks.hpp>
 #include <strata/algorithms/reduction_groups.hpp>
 #include <strata/core/min_max.hpp>
 #include <strata/core/scan_order.hpp>
 
 namespace strata::inline STRATA_ABI {
+
+/// How many of `items` work items each of so many devices adds up: sizes for across(...).weighted(...), by
+/// which launches over as many rows are cut where sums over them are.
+std::vector<double> reduction_sizes(index_t items, std::size_t devices);
 
 namespace detail {
 
@@ -93,7 +98,7 @@ void reduce_on_one(const char* label, const On<D>& where, const R& work, const K
     run_part(
         call, 0, where, false,
         [&](const auto&... resolved) {
-          launch_reduce_into(label, where, work, bind_views(kernel, view_to_bind(resolved)...), result(call));
+          launch_reduce_into(label, where, work, bind_reduction(kernel, resolved...), result(call));
         },
         accesses...);
   };
@@ -133,7 +138,7 @@ void reduce_on_one(const char* label, const On<D>& where, const R& work, const K
     run_part(
         call, 0, where, false,
         [&](const auto&... resolved) {
-          launch_reduce_into(label, where, work, bind_views(kernel, view_to_bind(resolved)...),
+          launch_reduce_into(label, where, work, bind_reduction(kernel, resolved...),
                              static_cast<Into&&>(into));
         },
         accesses...);
@@ -175,7 +180,95 @@ JoinGroups<Reducer, F> join_groups(const Reducer& reducer, const F& finish, cons
   return kernel;
 }
 
-// The kernel of part `part`, for its groups: their values go to the partial results.
+// The groups of a reduction over several devices, and the values of each, which may be kept. A group takes a
+// launch. Devices whose launches take longer than they run make the values of all blocks instead, in one, if
+// the result stays on a device, which joins them in another.
+template <class T>
+struct SplitReduction {
+  std::vector<ReductionGroup> groups;
+  std::vector<SpreadPart> parts;
+  std::vector<ResidentRows> value_rows;  // of the values, by number of the place
+  CoherentArray<T, rank<1>> partials;
+  BlockRange blocks;  // all of the range, if values are of blocks
+};
+template <class Where>
+inline constexpr bool has_no_host = false;
+template <class... D>
+inline constexpr bool has_no_host<Across<D...>> = (!D::memory_space::host_accessible && ...);
+template <class Where, class R, class Into>
+inline constexpr bool is_by_blocks = has_no_host<Where>&& WorkOf<R>::rank == 1 && !is_host_result<Into>;
+
+/// Without groups where there are no items, or one device.
+template <class T, class Into, class Where, class R>
+SplitReduction<T> split_reduction(const Where& where, const R& work) {
+  static_assert(
+      !std::is_array_v<T>,
+      "strata: launch_reduce over several devices: values of run-time length are reduced on one device");
+  constexpr index_t block = WorkOf<R>::rank == 1 ? reduction_block : 1;
+  const std::size_t count = PlaceTraits<Where>::count(where);
+  SplitReduction<T> split;
+  if (count == 1) return split;
+  split.groups = reduction_groups(LeftMost<R>::of(work), count, weights_of(where), block);
+  if (split.groups.empty()) return split;
+  const ResidentRows all = LeftMost<R>::of(work);
+  split.blocks = reduction_blocks(all.begin, all.end);
+  std::vector<ResidentRows> rows(count, ResidentRows{0, 0});
+  split.value_rows = rows;
+  index_t values = 0;
+  for (const ReductionGroup& group : split.groups) {
+    rows[group.part] = cover(rows[group.part], group.items);
+    const index_t first = values;
+    if constexpr (is_by_blocks<Where, R, Into>)
+      values = reduction_blocks(group.items.begin, group.items.end).last - split.blocks.first;
+    else ++values;
+    split.value_rows[group.part] = cover(split.value_rows[group.part], {first, values});
+  }
+  split.parts = order_parts(rows, hosts_of(where));
+  split.partials = CoherentArray<T, rank<1>>("partial results", values, uninitialized, MemoryMode::Smart);
+  return split;
+}
+
+// The kernel of part `rows`, for its blocks: likewise.
+template <class T, class D, class R, class K, class Into, class... Resolved>
+void launch_blocks(const char* label, const On<D>& on, const R& work, const K& kernel, const Into& into,
+                   const SplitReduction<T>& split, ResidentRows rows, T* base, const Resolved&... resolved) {
+  using Reduction = ReductionOf<K, Into>;
+  using Values = View<T, D, typename DynamicExtentsOf<1>::type, LayoutRight, Unmanaged<DefaultAccess>>;
+  make_range_values(label, on, LeftMost<R>::part(work, rows), bind_reduction(kernel, resolved...),
+                    Reduction::template reducer<KernelCallOf<D>>(kernel, into),
+                    StoreBlockValue<Values>{Values(base, split.partials.extent(0)), split.blocks.first});
+}
+// The end of a reduction by blocks: one over rows of one item each, which take the places of the blocks.
+template <class Reducer>
+struct TakeBlockValue : Reducer {
+  using value_type = typename Reducer::value_type;
+  index_t first;
+  template <class P>
+  STRATA_FUNCTION void operator()(index_t block, index_t, const P& values, value_type& value) const {
+    value = values(block - first);
+  }
+};
+template <class T, class K, class Into>
+auto join_of_blocks(const K& kernel, const Into& into, const SplitReduction<T>& split) {
+  const auto reducer = ReductionOf<K, Into>::reducer(kernel, into);
+  return TakeBlockValue<std::remove_const_t<decltype(reducer)>>{reducer, split.blocks.first};
+}
+template <class T>
+MDRange<2> work_of_blocks(const SplitReduction<T>& split) {
+  return mdrange({split.blocks.first, index_t{0}}, {split.blocks.last, index_t{1}});
+}
+
+// The kernels of the groups `mine`: their values go to the partial results, of which `base` is the first.
+template <class T, class D, class R, class K, class Into, class... Resolved>
+void launch_groups(const char* label, const On<D>& on, const R& work, const K& kernel, const Into& into,
+                   const std::vector<ReductionGroup>& groups, ResidentRows mine, T* base,
+                   const Resolved&... resolved) {
+  const auto bound = bind_reduction(kernel, resolved...);
+  for (index_t g = mine.begin; g < mine.end; ++g)
+    launch_reduce_into(label, on, LeftMost<R>::part(work, groups[static_cast<std::size_t>(g)].items), bound,
+                       into_view(into, ValueView<T, D>(base + g)));
+}
+// Of part `part` of a call.
 template <class T, class D, class R, class K, class Into, class... Accesses>
 void reduce_groups(const char* label, CoherentCall& call, std::size_t part, const On<D>& on, const R& work,
                    const K& kernel, const Into& into, const std::vector<ReductionGroup>& groups,
@@ -183,84 +276,90 @@ void reduce_groups(const char* label, CoherentCall& call, std::size_t part, cons
   run_part(
       call, static_cast<int>(part), on, timed,
       [&](const auto&... resolved) {
-        const auto bound = bind_views(kernel, view_to_bind(resolved)...);
         constexpr int use = use_number<sizeof...(Accesses), Accesses...>();
-        T* const base = reinterpret_cast<T*>(call.base(static_cast<int>(part), use));
-        for (index_t g = mine.begin; g < mine.end; ++g)
-          launch_reduce_into(label, on, LeftMost<R>::part(work, groups[static_cast<std::size_t>(g)].items),
-                             bound, into_view(into, ValueView<T, D>(base + g)));
+        launch_groups(label, on, work, kernel, into, groups, mine,
+                      reinterpret_cast<T*>(call.base(static_cast<int>(part), use)), resolved...);
       },
       accesses...);
 }
+// Calls f with the kernel that joins all values and passes the result on, and with the accesses of that.
+template <class T, class Reducer, class Into, class F>
+void with_join(const Reducer& reducer, const SplitReduction<T>& split, const Into& into, const F& f) {
+  const std::vector<Join> joins = joins_of(split.groups);
+  if (joins.size() > JoinGroups<int, int>::most) fail_too_many_groups();
+  const auto partials = inout(split.partials, everything);
+  if constexpr (is_finalize_v<Into>)
+    std::apply([&](const auto&... a) { f(join_groups(reducer, into.functor, joins), partials, a...); },
+               into.accesses);
+  else if constexpr (IsCoherent<Into>)
+    f(join_groups(reducer, StoreResult{}, joins), partials, out(into, everything));
+  else f(join_groups(reducer, StoreResult{}, joins), partials, out(into.target, everything));
+}
 // The value of all, joined on the host or on `on`.
 template <class T, class D, class Reducer, class Into>
-void join_partials(const char* label, const On<D>& on, const Reducer& reducer, const std::vector<Join>& joins,
-                   const CoherentArray<T, rank<1>>& partials, Into&& into) {
+void join_partials(const char* label, const On<D>& on, const Reducer& reducer, const SplitReduction<T>& split,
+                   Into&& into) {
   using I = std::remove_cvref_t<Into>;
   if constexpr (is_host_result<I>) {
-    const auto values = partials.read_write();
-    for (const Join& join : joins) reducer.join(values(join.a), values(join.b));
+    const auto values = split.partials.read_write();
+    for (const Join& join : joins_of(split.groups)) reducer.join(values(join.a), values(join.b));
     if constexpr (std::is_same_v<I, T>) into = values(0);
     else if constexpr (!std::is_same_v<typename I::target_type, NoTarget>) *into.target = values(0);
   } else {
-    if (joins.size() > JoinGroups<int, int>::most) fail_too_many_groups();
-    const auto finish = [&](const auto& functor, const auto&... a) {
-      launch_at(label, on, 1, join_groups(reducer, functor, joins), inout(partials, everything), a...);
-    };
-    if constexpr (is_finalize_v<I>)
-      std::apply([&](const auto&... a) { finish(into.functor, a...); }, into.accesses);
-    else if constexpr (IsCoherent<I>) finish(StoreResult{}, out(into, everything));
-    else finish(StoreResult{}, out(into.target, everything));
+    with_join(reducer, split, into,
+              [&](const auto& join, const auto&... accesses) { launch_at(label, on, 1, join, accesses...); });
   }
+}
+
+template <class T, class Where, class R, class K, class Into, class... Accesses>
+void reduce_split(const char* label, const Where& where, const SplitReduction<T>& split, const R& work,
+                  const K& kernel, Into&& into, const Accesses&... accesses) {
+  using I = std::remove_cvref_t<Into>;
+  constexpr bool by_blocks = is_by_blocks<Where, R, I>;
+  if (split.groups.empty())
+    return visit_part(where, 0, [&](const auto& on) {
+      reduce_on_one(label, on, work, kernel, static_cast<Into&&>(into), accesses...);
+    });
+  {
+    CoherentCall call = make_call<R, K>(label);
+    for (const SpreadPart& part : split.parts) {
+      add_part_of(call, where, part.place);
+      (declare(call, accesses, part.rows), ...);
+      declare(call, out(split.partials), split.value_rows[part.place]);
+    }
+    call.prepare();
+    for (std::size_t p = 0; p < split.parts.size(); ++p)
+      visit_part(where, split.parts[p].place, [&](const auto& on) {
+        if constexpr (by_blocks)
+          run_part(
+              call, static_cast<int>(p), on, false,
+              [&](const auto&... resolved) {
+                constexpr int use = use_number<sizeof...(Accesses), Accesses...>();
+                launch_blocks(label, on, work, kernel, into, split, split.parts[p].rows,
+                              reinterpret_cast<T*>(call.base(static_cast<int>(p), use)), resolved...);
+              },
+              accesses...);
+        else
+          reduce_groups<T>(label, call, p, on, work, kernel, into, split.groups,
+                           split.value_rows[split.parts[p].place], false, accesses...);
+      });
+  }
+  visit_part(where, 0, [&](const auto& on) {
+    if constexpr (by_blocks)
+      reduce_on_one(label, on, work_of_blocks(split), join_of_blocks(kernel, into, split),
+                    static_cast<Into&&>(into), in(split.partials, everything));
+    else join_partials(label, on, ReductionOf<K, I>::reducer(kernel, into), split, static_cast<Into&&>(into));
+  });
 }
 
 template <class Where, class R, class K, class Into, class... Accesses>
 void reduce_on_several(const char* label, const Where& where, const R& work, const K& kernel, Into&& into,
                        const Accesses&... accesses) {
   using I = std::remove_cvref_t<Into>;
-  using Reduction = ReductionOf<K, I>;
-  using T = typename Reduction::value_type;
-  static_assert(
-      !std::is_array_v<T>,
-      "strata: launch_reduce over several devices: values of run-time length are reduced on one device");
+  using T = typename ReductionOf<K, I>::value_type;
   check_all_fit<K>(label, work, accesses...);
-  constexpr index_t block = WorkOf<R>::rank == 1 ? reduction_block : 1;
-  const std::size_t count = PlaceTraits<Where>::count(where);
-  const std::vector<ReductionGroup> groups =
-      reduction_groups(LeftMost<R>::of(work), count, weights_of(where), block);
-  if (groups.empty() || count == 1)
-    return visit_part(where, 0, [&](const auto& on) {
-      reduce_on_one(label, on, work, kernel, static_cast<Into&&>(into), accesses...);
-    });
-
-  std::vector<ResidentRows> split(count, ResidentRows{0, 0});
-  std::vector<ResidentRows> group_rows(count, ResidentRows{0, 0});
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    const std::size_t p = groups[g].part;
-    split[p] = cover(split[p], groups[g].items);
-    group_rows[p] = cover(group_rows[p], {static_cast<index_t>(g), static_cast<index_t>(g) + 1});
-  }
-  const std::vector<SpreadPart> parts = order_parts(split, hosts_of(where));
-  const CoherentArray<T, rank<1>> partials("partial results", static_cast<index_t>(groups.size()),
-                                           uninitialized, MemoryMode::Smart);
-  {
-    CoherentCall call = make_call<R, K>(label);
-    for (const SpreadPart& part : parts) {
-      add_part_of(call, where, part.place);
-      (declare(call, accesses, part.rows), ...);
-      declare(call, out(partials), group_rows[part.place]);
-    }
-    call.prepare();
-    for (std::size_t p = 0; p < parts.size(); ++p)
-      visit_part(where, parts[p].place, [&](const auto& on) {
-        reduce_groups<T>(label, call, p, on, work, kernel, into, groups, group_rows[parts[p].place], false,
-                         accesses...);
-      });
-  }
-  visit_part(where, 0, [&](const auto& on) {
-    join_partials(label, on, Reduction::reducer(kernel, into), joins_of(groups), partials,
-                  static_cast<Into&&>(into));
-  });
+  reduce_split(label, where, split_reduction<T, I>(where, work), work, kernel, static_cast<Into&&>(into),
+               accesses...);
 }
 
 // ---- scans

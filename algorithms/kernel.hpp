@@ -117,6 +117,9 @@ constexpr int items_in_flight_of_base(const void*) { return 1; }
 struct InTwoSteps {};
 template <class K>
 inline constexpr bool is_in_two_steps = std::is_base_of_v<InTwoSteps, K>;
+// And of one that makes the functor of a reduction of the views, as launches without results find out by
+// themselves.
+struct MakesFunctor {};
 
 // How a kernel is called: as it is here, with its views inserted below.
 template <class K>

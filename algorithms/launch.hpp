@@ -116,6 +116,13 @@ auto bind_kernel(const K& kernel, const Accesses&... accesses) {
   else return bind_views(kernel, view_to_bind(accesses)...);
 }
 
+// The same of a reduction.
+template <class K, class... Accesses>
+auto bind_reduction(const K& kernel, const Accesses&... accesses) {
+  if constexpr (std::is_base_of_v<MakesFunctor, K>) return kernel(accesses.view...);
+  else return bind_views(kernel, view_to_bind(accesses)...);
+}
+
 // ---- ways: how a launch at a place is made
 
 /// By place and accesses: on plain views, on coherent arrays, in slices, in parts that devices claim, or in
@@ -225,7 +232,7 @@ struct ReduceBy<LaunchWay::Plain> {
   static void reduce(const char* label, const On<D>& where, const R& work, const K& kernel, Into&& into,
                      const Accesses&... accesses) {
     static_assert((SameMemoryFor<D, typename Accesses::view_type::device_type>::value && ...));
-    const auto bound = bind_views(kernel, view_to_bind(accesses)...);
+    const auto bound = bind_reduction(kernel, accesses...);
     if constexpr (is_finalize_v<std::remove_cvref_t<Into>>)
       std::apply(
           [&](const auto&... a) {

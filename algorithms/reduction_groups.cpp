@@ -8,7 +8,9 @@
 #include <strata/algorithms/streaming/plan/rows.hpp>
 #include <strata/core/error.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI {
+
+namespace detail {
 
 std::vector<ReductionGroup> reduction_groups(ResidentRows range, std::size_t parts,
                                              const std::vector<double>& weights, index_t block) {
@@ -66,6 +68,18 @@ std::vector<ReductionGroup> groups_of_part(ResidentRows range, ResidentRows item
   return groups;
 }
 
+}  // namespace detail
+
+std::vector<double> reduction_sizes(index_t items, std::size_t devices) {
+  std::vector<double> sizes(devices, 0);
+  const ResidentRows all{0, items};
+  for (const auto& group : detail::reduction_groups(all, devices, {}, detail::reduction_block))
+    sizes[group.part] += static_cast<double>(group.items.end - group.items.begin);
+  return sizes;
+}
+
+namespace detail {
+
 void fail_too_many_groups() {
   throw Error(
       "launch_reduce over so many devices with a result that stays on a device: at most 512 partial "
@@ -97,4 +111,5 @@ std::vector<Join> joins_of(const std::vector<ReductionGroup>& groups) {
   return joins;
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace detail
+}  // namespace strata::inline STRATA_ABI

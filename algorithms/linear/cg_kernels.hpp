@@ -1,8 +1,11 @@
 // The steps of the conjugate gradients: kernels, and the finalize functors by which scalars stay on the
 // device.
 //
-// One CgState in device memory controls the solve. Once its status is not Running, steps change nothing any
-// more: the host may enqueue any number of them before it reads the state.
+// CgStates in device memory control the solve: one after each iteration, and one within it, from which the
+// first is made. Once the status is not Running, steps change nothing any more: the host may enqueue any
+// number of them before it reads the state.
+//
+// The kernels hold views. Factories make them of the views that a launch passes, whatever the place.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,6 +14,7 @@
 
 #include <strata/algorithms/kernel.hpp>
 #include <strata/algorithms/linear/crs.hpp>
+#include <strata/algorithms/linear/vectors.hpp>
 #include <strata/views/multivector.hpp>
 #include <strata/views/view_as.hpp>
 
@@ -113,26 +117,48 @@ struct CgInvertDiagonal {
   STRATA_FUNCTION static void init(index_t& bad) { bad = 0; }
   STRATA_FUNCTION static void join(index_t& bad, const index_t& other) { bad += other; }
 };
+struct MakeCgInvertDiagonal : MakesFunctor {
+  using value_type = index_t;
+  bool identity;
+  template <class V>
+  CgInvertDiagonal<V> operator()(const V& d) const {
+    return {d, identity};
+  }
+  STRATA_FUNCTION static void init(index_t& bad) { bad = 0; }
+  STRATA_FUNCTION static void join(index_t& bad, const index_t& other) { bad += other; }
+};
 
+/// How the greatest of values, or 0, is found.
+template <class T>
+struct CgGreatest {
+  using value_type = T;
+  STRATA_FUNCTION static void init(T& greatest) { greatest = 0; }
+  STRATA_FUNCTION static void join(T& greatest, const T& other) {
+    if (other > greatest) greatest = other;
+  }
+};
 /// The greatest s(i) d(i), or 0.
 template <class V>
-struct CgGreatestProduct {
+struct CgGreatestProduct : CgGreatest<typename V::value_type> {
   using device_type = typename V::device_type;
-  using value_type = typename V::value_type;
   V s, d;
 
-  STRATA_FUNCTION void operator()(index_t i, value_type& greatest) const { join(greatest, s(i) * d(i)); }
-  STRATA_FUNCTION static void init(value_type& greatest) { greatest = 0; }
-  STRATA_FUNCTION static void join(value_type& greatest, const value_type& other) {
-    if (other > greatest) greatest = other;
+  STRATA_FUNCTION void operator()(index_t i, typename V::value_type& greatest) const {
+    this->join(greatest, s(i) * d(i));
+  }
+};
+template <class T>
+struct MakeCgGreatestProduct : CgGreatest<T>, MakesFunctor {
+  template <class V>
+  CgGreatestProduct<V> operator()(const V& s, const V& d) const {
+    return {{}, s, d};
   }
 };
 
 /// The first state of a solve.
-template <class S>
 struct CgBegin {
-  S state;
-  STRATA_FUNCTION void operator()(const index_t& bad) const {
+  template <class S>
+  STRATA_FUNCTION void operator()(const index_t& bad, const S& state) const {
     typename S::value_type s{};
     s.status = bad == 0 ? CgStatus::Running : CgStatus::NotPositiveDefinite;
     *state = s;
@@ -158,12 +184,13 @@ struct CgJoin {
 };
 
 /// r = b - q (q = A x), p = D^-1 r
-template <class B, class V>
-struct CgResidual : CgJoin<typename V::value_type> {
-  using device_type = typename V::device_type;
-  using Sums = CgSums<typename V::value_type>;
+template <class B, class V, class W>
+struct CgResidual : CgJoin<typename W::value_type> {
+  using device_type = typename W::device_type;
+  using Sums = CgSums<typename W::value_type>;
   B b;
-  V q, r, p, d;
+  V q, d;
+  W r, p;
 
   STRATA_FUNCTION void operator()(auto i, Sums& sums) const {
     const auto own_b = b(i);
@@ -176,6 +203,13 @@ struct CgResidual : CgJoin<typename V::value_type> {
     sums.bb += own_b * own_b;
   }
 };
+template <class T>
+struct MakeCgResidual : CgJoin<T>, MakesFunctor {
+  template <class B, class V, class W>
+  CgResidual<B, V, W> operator()(const B& b, const V& q, const V& d, const W& r, const W& p) const {
+    return {{}, b, q, d, r, p};
+  }
+};
 
 template <class T>
 STRATA_FUNCTION void judge(CgState<T>& s, const CgSums<T>& sums) {
@@ -186,13 +220,12 @@ STRATA_FUNCTION void judge(CgState<T>& s, const CgSums<T>& sums) {
 }
 
 /// Judges the first residual. Without a right-hand side the solution is 0, whatever x was.
-template <class S>
+template <class T>
 struct CgFirst {
-  using T = decltype(S::value_type::alpha);
-  S state;
   T relative, absolute;
 
-  STRATA_FUNCTION void operator()(const CgSums<T>& sums) const {
+  template <class S>
+  STRATA_FUNCTION void operator()(const CgSums<T>& sums, const S& state) const {
     typename S::value_type s = *state;
     s.right_hand_side = std::sqrt(sums.bb);
     const T threshold = relative * s.right_hand_side;
@@ -205,17 +238,15 @@ struct CgFirst {
 };
 
 /// alpha = r.z / p.Ap
-template <class S>
 struct CgStep {
-  using T = decltype(S::value_type::alpha);
-  S state;
-
-  STRATA_FUNCTION void operator()(const T& curvature) const {
-    typename S::value_type s = *state;
-    if (!s.running()) return;
-    if (!is_finite(curvature)) s.status = CgStatus::NotFinite;
-    else if (!(curvature > T(0))) s.status = CgStatus::NotPositiveDefinite;
-    else s.alpha = s.rz / curvature;
+  template <class T, class S>
+  STRATA_FUNCTION void operator()(const T& curvature, const auto& before, const S& state) const {
+    typename S::value_type s = *before;
+    if (s.running()) {
+      if (!is_finite(curvature)) s.status = CgStatus::NotFinite;
+      else if (!(curvature > T(0))) s.status = CgStatus::NotPositiveDefinite;
+      else s.alpha = s.rz / curvature;
+    }
     *state = s;
   }
 };
@@ -225,18 +256,18 @@ template <class V>
 using ReadOnlyView = decltype(read_only(std::declval<const V&>()));
 
 /// x = x + alpha p, r = r - alpha q
-template <class X, class V, class S>
-struct CgUpdate : CgJoin<typename V::value_type>, InTwoSteps {
-  using device_type = typename V::device_type;
-  using Sums = CgSums<typename V::value_type>;
+template <class X, class W, class V, class S>
+struct CgUpdate : CgJoin<typename W::value_type>, InTwoSteps {
+  using device_type = typename W::device_type;
+  using Sums = CgSums<typename W::value_type>;
   X x;
-  V r;
+  W r;
   ReadOnlyView<V> p, q, d;
   S state;
 
   // What an item reads.
   struct Item {
-    typename V::value_type x, r, p, q, d, alpha;
+    typename W::value_type x, r, p, q, d, alpha;
     bool runs;
   };
   STRATA_FUNCTION Item fetch(index_t i) const {
@@ -267,32 +298,56 @@ struct CgUpdate : CgJoin<typename V::value_type>, InTwoSteps {
     sums.rr += r * r;
   }
 };
+template <class T>
+struct MakeCgUpdate : CgJoin<T>, MakesFunctor {
+  template <class X, class W, class V, class S>
+  CgUpdate<X, W, V, S> operator()(const X& x, const W& r, const V& p, const V& q, const V& d,
+                                  const S& state) const {
+    return {{}, {}, x, r, read_only(p), read_only(q), read_only(d), state};
+  }
+};
 
 /// beta = new r.z / old r.z; one iteration more.
-template <class S>
 struct CgJudge {
-  using T = decltype(S::value_type::alpha);
-  S state;
-
-  STRATA_FUNCTION void operator()(const CgSums<T>& sums) const {
-    typename S::value_type s = *state;
-    if (!s.running()) return;
-    s.beta = sums.rz / s.rz;
-    ++s.iterations;
-    judge(s, sums);
+  template <class T, class S>
+  STRATA_FUNCTION void operator()(const CgSums<T>& sums, const auto& before, const S& state) const {
+    typename S::value_type s = *before;
+    if (s.running()) {
+      s.beta = sums.rz / s.rz;
+      ++s.iterations;
+      judge(s, sums);
+    }
     *state = s;
   }
 };
 
 /// p = D^-1 r + beta p
-template <class V, class S>
-struct CgDirection : HasItemsInFlight<16 / sizeof(typename V::value_type)> {
-  using device_type = typename V::device_type;
-  V p;
+template <class W, class V, class S>
+struct CgDirection : HasItemsInFlight<16 / sizeof(typename W::value_type)> {
+  using device_type = typename W::device_type;
+  W p;
   ReadOnlyView<V> r, d;
   S state;
 
   STRATA_FUNCTION void operator()(auto i) const { p(i) = d(i) * r(i) + (*state).beta * p(i); }
+};
+struct MakeCgDirection {
+  template <class W, class V, class S>
+  CgDirection<W, V, S> operator()(const W& p, const V& r, const V& d, const S& state) const {
+    return {{}, p, read_only(r), read_only(d), state};
+  }
+};
+
+/// x.y
+template <class T>
+struct MakeCgDot : MakesFunctor {
+  using value_type = T;
+  template <class V>
+  DotKernel<V, V> operator()(const V& x, const V& y) const {
+    return {x, y};
+  }
+  STRATA_FUNCTION static void init(T& sum) { sum = T(0); }
+  STRATA_FUNCTION static void join(T& sum, const T& other) { sum += other; }
 };
 
 /// Passes the state to the host as the result of a reduction over one item, the fastest way on a device.

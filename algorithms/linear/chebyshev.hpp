@@ -34,27 +34,28 @@ struct ChebyshevBound {
   }
 };
 
-template <class S>
-struct ChebyshevStoreBound {
-  S bound;
-  STRATA_FUNCTION void operator()(const typename S::value_type& value) const { *bound = value; }
-};
-
 /// d = d / bound
-template <class V, class S>
+template <class W, class S>
 struct ChebyshevScale {
-  using device_type = typename V::device_type;
-  V d;
+  using device_type = typename W::device_type;
+  W d;
   S bound;
   STRATA_FUNCTION void operator()(auto i) const { d(i) = *bound > 0 ? d(i) / *bound : d(i); }
 };
+struct MakeChebyshevScale {
+  template <class W, class S>
+  ChebyshevScale<W, S> operator()(const W& d, const S& bound) const {
+    return {d, bound};
+  }
+};
 
 /// z = s = c d r
-template <class V>
+template <class V, class W>
 struct ChebyshevBegin {
-  using device_type = typename V::device_type;
-  using T = typename V::value_type;
-  V r, d, s, z;
+  using device_type = typename W::device_type;
+  using T = typename W::value_type;
+  V r, d;
+  W s, z;
   T c;
   STRATA_FUNCTION void operator()(auto i) const {
     const T step = c * d(i) * r(i);
@@ -62,18 +63,35 @@ struct ChebyshevBegin {
     z(i) = step;
   }
 };
+template <class T>
+struct MakeChebyshevBegin {
+  T c;
+  template <class V, class W>
+  ChebyshevBegin<V, W> operator()(const V& r, const V& d, const W& s, const W& z) const {
+    return {r, d, s, z, c};
+  }
+};
 
 /// s = keep s + c d (r - q), z = z + s, where q = A z
-template <class V>
+template <class V, class W>
 struct ChebyshevStep {
-  using device_type = typename V::device_type;
-  using T = typename V::value_type;
-  V r, q, d, s, z;
+  using device_type = typename W::device_type;
+  using T = typename W::value_type;
+  V r, q, d;
+  W s, z;
   T keep, c;
   STRATA_FUNCTION void operator()(auto i) const {
     const T step = keep * s(i) + c * d(i) * (r(i) - q(i));
     s(i) = step;
     z(i) += step;
+  }
+};
+template <class T>
+struct MakeChebyshevStep {
+  T keep, c;
+  template <class V, class W>
+  ChebyshevStep<V, W> operator()(const V& r, const V& q, const V& d, const W& s, const W& z) const {
+    return {r, q, d, s, z, keep, c};
   }
 };
 
@@ -99,11 +117,9 @@ class ChebyshevRecurrence {
 
 /// The finalize functor of r.z for a preconditioner other than the diagonal: beta = new r.z / old r.z, and 0
 /// in the first iteration.
-template <class S>
 struct CgNextProduct {
-  S state;
-  using T = decltype(S::value_type::alpha);
-  STRATA_FUNCTION void operator()(const T& rz) const {
+  template <class T, class S>
+  STRATA_FUNCTION void operator()(const T& rz, const S& state) const {
     typename S::value_type s = *state;
     if (!s.running()) return;
     s.beta = s.iterations > 0 ? rz / s.rz : T(0);
@@ -115,29 +131,34 @@ struct CgNextProduct {
 };
 
 /// One iteration more, judged by the residual alone.
-template <class S>
 struct CgJudgeResidual {
-  using T = decltype(S::value_type::alpha);
-  S state;
-  STRATA_FUNCTION void operator()(const CgSums<T>& sums) const {
-    typename S::value_type s = *state;
-    if (!s.running()) return;
-    const T rz = s.rz;
-    ++s.iterations;
-    judge(s, sums);
-    s.rz = rz;
+  template <class T, class S>
+  STRATA_FUNCTION void operator()(const CgSums<T>& sums, const auto& before, const S& state) const {
+    typename S::value_type s = *before;
+    if (s.running()) {
+      const T rz = s.rz;
+      ++s.iterations;
+      judge(s, sums);
+      s.rz = rz;
+    }
     *state = s;
   }
 };
 
 /// p = z + beta p
-template <class V, class S>
+template <class W, class V, class S>
 struct CgDirectionOf {
-  using device_type = typename V::device_type;
-  V p;
+  using device_type = typename W::device_type;
+  W p;
   ReadOnlyView<V> z;
   S state;
   STRATA_FUNCTION void operator()(auto i) const { p(i) = z(i) + (*state).beta * p(i); }
+};
+struct MakeCgDirectionOf {
+  template <class W, class V, class S>
+  CgDirectionOf<W, V, S> operator()(const W& p, const V& z, const S& state) const {
+    return {p, read_only(z), state};
+  }
 };
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -20,6 +20,8 @@
 //   a.diagonal(where, d)            d(i) = a_ii, 0 where it is missing
 //   a.magnitudes(where, s)          s(i) = the sum of |a_ij| over j, from left to right
 //
+// A matrix in parts on several devices has a.place() in place of a.device(): conjugate_gradients_across.hpp.
+//
 // ConjugateGradients keeps the workspace of 4 vectors (6 with the polynomial, 5 with a function) between
 // solves; begin() and iterate() can be called, and recorded, by themselves. One solver is used by one thread
 // and one queue at a time.
@@ -29,6 +31,7 @@
 #include <string>
 #include <utility>
 
+#include <strata/algorithms/launch.hpp>
 #include <strata/algorithms/launch_hints.hpp>
 #include <strata/algorithms/linear/cg_kernels.hpp>
 #include <strata/algorithms/linear/chebyshev.hpp>
@@ -92,10 +95,9 @@ template <class A>
 concept CgOperator = !requires(const A& a) {
   a.graph();
 }
-&&requires(const A& a) {
-  typename A::value_type;
-  a.device();
-};
+&&requires(const A& a) { typename A::value_type; }
+&&(
+    requires(const A& a) { a.device(); } || requires(const A& a) { a.place(); });
 
 /// The status in words.
 constexpr const char* to_string(CgStatus status) {
@@ -114,20 +116,113 @@ constexpr const char* to_string(CgStatus status) {
   return "";
 }
 
+}  // namespace linear
+
+namespace detail {
+
+/// Where the vectors and scalars of a solve are, and what else depends on that: on one device, as views.
+template <class Matrix>
+struct CgPlace {
+  static constexpr bool is_split = false;
+  static constexpr bool is_operator = linear::CgOperator<Matrix>;
+  using device_type = typename Matrix::device_type;
+  using place_type = On<device_type>;
+  using vector_type = MDArray<typename Matrix::value_type, device_type, rank<1>>;
+  template <class T>
+  using value_type = Value<T, device_type>;
+  static constexpr int check_every = is_operator || device_type::memory_space::host_accessible ? 1 : 20;
+
+  static place_type of(const Matrix& matrix) {
+    if constexpr (is_operator) return on(matrix.device());
+    else return on(device_of(matrix.values()));
+  }
+  static place_type with_queue(const place_type& where) { return on_queue(where); }
+  static vector_type vector(const char* label, index_t n, const place_type& where) {
+    return create<vector_type>(label, n, where);
+  }
+  template <class T>
+  static value_type<T> value(const char* label, const place_type& where) {
+    return create<value_type<T>>(label, where);
+  }
+  template <class V>
+  static auto in_value(const V& v) {
+    return in(v);
+  }
+  template <class V>
+  static auto out_value(const V& v) {
+    return out(v);
+  }
+  template <class V>
+  static auto inout_value(const V& v) {
+    return inout(v);
+  }
+  template <AnyView V>
+  static void check(const char* what, const V& v, index_t n) {
+    check_spmv_vector(what, v, n);
+  }
+  template <class S>
+  static typename S::value_type look(const place_type& where, const S& state) {
+    typename S::value_type value{};
+    launch_reduce_into("CG: look", where, 1, CgRead<S>{state}, value);
+    return value;
+  }
+  template <AnyView X>
+  static void set_zero(const place_type& where, const X& x) {
+    deep_copy(Queue<device_type>(where.device, where.queue), x, typename X::value_type(0));
+    where.queue->wait();
+  }
+
+  /// Iterations that are repeated: as a graph, if that is asked for.
+  class Repeated {
+   public:
+    void run(const place_type& where, int count, bool repeats, const auto& iterate) {
+      const auto all = [&] {
+        for (int k = 0; k < count; ++k) iterate(where);
+      };
+      if (!repeats) return all();
+      const Queue<device_type> replayed(where.device, where.queue);
+      if (!graph_) graph_ = strata::record(replayed, all);
+      graph_.launch(replayed);
+    }
+
+   private:
+    Graph<device_type> graph_;
+  };
+};
+
+// A step of the iteration: launched at a place, or declared as a loop of a sequence.
+template <class Where, class R, class K, class... Accesses>
+void cg_step(const char* label, Where& where, const R& work, const K& kernel, const Accesses&... accesses) {
+  if constexpr (Place<std::remove_const_t<Where>>) launch_at(label, where, work, kernel, accesses...);
+  else where.loop(label, work, kernel, accesses...);
+}
+template <class Where, class R, class K, class Into, class... Accesses>
+void cg_sum(const char* label, Where& where, const R& work, const K& kernel, const Into& into,
+            const Accesses&... accesses) {
+  if constexpr (Place<std::remove_const_t<Where>>)
+    launch_reduce_at(label, where, work, kernel, into, accesses...);
+  else where.loop_reduce(label, work, kernel, into, accesses...);
+}
+
+}  // namespace detail
+
+namespace linear {
+
 /// Solves A x = b for symmetric positive definite A; keeps its vectors from one solve to the next.
 template <class Matrix>
 class ConjugateGradients {
   static constexpr bool is_operator = CgOperator<Matrix>;
+  using At = strata::detail::CgPlace<Matrix>;
 
  public:
-  /// The types of elements, device and vectors.
+  /// The types of elements, device and vectors, and of the place where it solves: on(queue).
   using value_type = typename Matrix::value_type;
   using device_type = typename Matrix::device_type;
-  using vector_type = MDArray<value_type, device_type, rank<1>>;
+  using vector_type = typename At::vector_type;
+  using place_type = typename At::place_type;
   /// Enqueues z = M r at `where`, where M is about A^-1, symmetric and positive definite. Computation on the
   /// host has to wait for the queue first, and cannot be recorded.
-  using Apply =
-      detail::Function<void(const On<device_type>& where, const vector_type& r, const vector_type& z)>;
+  using Apply = detail::Function<void(const place_type& where, const vector_type& r, const vector_type& z)>;
   static_assert(std::is_floating_point_v<value_type>,
                 "strata: ConjugateGradients: the elements are float or double");
 
@@ -141,12 +236,12 @@ class ConjugateGradients {
       if constexpr (!is_operator) label = matrix.values().label();
       strata::detail::fail_shapes("ConjugateGradients", label, found, 2, "a square matrix", wanted, 2);
     }
-    const index_t n = matrix.rows();
-    r_ = create<vector_type>("CG r", n, place());
-    p_ = create<vector_type>("CG p", n, place());
-    q_ = create<vector_type>("CG q", n, place());
-    d_ = create<vector_type>("CG diagonal", n, place());
-    state_ = create<StateView>("CG state", place());
+    r_ = make_vector("CG r");
+    p_ = make_vector("CG p");
+    q_ = make_vector("CG q");
+    d_ = make_vector("CG diagonal");
+    state_ = At::template value<State>("CG state", place());
+    step_ = At::template value<State>("CG state within an iteration", place());
     prepare();
   }
 
@@ -157,10 +252,10 @@ class ConjugateGradients {
 
   /// Solves A x = b; x holds the first guess and then the solution, or, if it did not converge, the last
   /// iterate. A right-hand side of 0 gives x = 0. Waits.
-  template <AnyView B, AnyView X>
-  CgResult solve(const On<device_type>& where, const B& b, const X& x) const {
-    const auto queue = strata::detail::on_queue(where);
-    Graph<device_type> graph;
+  template <class B, class X>
+  CgResult solve(const place_type& where, const B& b, const X& x) const {
+    const place_type queue = At::with_queue(where);
+    typename At::Repeated repeated;
     begin(queue, b, x);
     CgResult result = look(queue);
     while (result.status == CgStatus::Running) {
@@ -169,80 +264,68 @@ class ConjugateGradients {
         result.status = CgStatus::MaxIterations;
         break;
       }
-      const index_t now = left < check_every() ? left : check_every();
-      const auto step = [&] {
-        for (index_t k = 0; k < now; ++k) iterate(queue, x);
-      };
-      if (options_.record && !is_operator && now == check_every()) {
-        const Queue<device_type> replayed(queue.device, queue.queue);
-        if (!graph) graph = strata::record(replayed, step);
-        graph.launch(replayed);
-      } else {
-        step();
-      }
+      const int now = left < check_every() ? static_cast<int>(left) : check_every();
+      repeated.run(queue, now, repeats(now), [&](auto& at) { iterate(at, x); });
       result = look(queue);
       if (options_.watch && result.status == CgStatus::Running) options_.watch(result);
     }
     if (result && result.right_hand_side == 0) {
-      scale_to_zero(queue, x);
+      At::set_zero(queue, x);
       result.residual = 0;
     }
     return result;
   }
-  template <AnyView B, AnyView X>
+  template <class B, class X>
   CgResult solve(const B& b, const X& x) const {
     return solve(place(), b, x);
   }
 
   /// Enqueues the work before the first iteration. Does not wait.
-  template <AnyView B, AnyView X>
-  void begin(const On<device_type>& where, const B& b, const X& x) const {
+  template <class B, class X>
+  void begin(const place_type& where, const B& b, const X& x) const {
     static_assert(std::is_same_v<typename B::value_type, value_type> &&
                       std::is_same_v<typename X::value_type, value_type>,
                   "strata: ConjugateGradients: the element types of matrix and vectors differ");
     using namespace strata::detail;
     const index_t n = matrix_.rows();
-    check_spmv_vector("ConjugateGradients: b", b, n);
-    check_spmv_vector("ConjugateGradients: x", x, n);
+    At::check("ConjugateGradients: b", b, n);
+    At::check("ConjugateGradients: x", x, n);
     invert_diagonal(where, apply_ || options_.preconditioner == Preconditioner::None);
     multiply(where, x, q_);
-    launch_reduce_into("CG: first residual", where, n, CgResidual<B, vector_type>{{}, b, q_, r_, p_, d_},
-                       CgFirst<StateView>{state_, static_cast<value_type>(options_.relative_tolerance),
-                                          static_cast<value_type>(options_.absolute_tolerance)});
+    const CgFirst<value_type> first{static_cast<value_type>(options_.relative_tolerance),
+                                    static_cast<value_type>(options_.absolute_tolerance)};
+    cg_sum("CG: first residual", where, n, MakeCgResidual<value_type>{},
+           finalize(first, At::inout_value(state_)), in(b), in(q_), in(d_), out(r_), out(p_));
     if (apply_ || options_.preconditioner != Preconditioner::Chebyshev) return;
     find_bound(where);
-    launch_for("CG: Chebyshev scale", where, n,
-               ChebyshevScale<vector_type, Value<value_type, device_type>>{d_, bound_});
+    cg_step("CG: Chebyshev scale", where, n, MakeChebyshevScale{}, inout(d_), At::in_value(bound_));
   }
 
-  /// Enqueues one iteration on the x that begin() was given. Does not wait.
-  template <AnyView X>
-  void iterate(const On<device_type>& where, const X& x) const {
+  /// Enqueues one iteration on the x that begin() was given. Does not wait. `where` may also be a sequence,
+  /// to which it adds the loops of an iteration.
+  template <class Where, class X>
+  void iterate(Where&& where, const X& x) const {
     using namespace strata::detail;
     const index_t n = matrix_.rows();
     const bool is_diagonal = !apply_ && options_.preconditioner != Preconditioner::Chebyshev;
     if (!is_diagonal) make_direction(where);
     multiply(where, p_, q_);
-    launch_reduce_into("CG: p.Ap", where, n, DotKernel<vector_type, vector_type>{p_, q_},
-                       CgStep<StateView>{state_});
-    const CgUpdate<X, vector_type, StateView> update{
-        {}, {}, x, r_, read_only(p_), read_only(q_), read_only(d_), state_};
-    // Twice the threads that a sum of three numbers has by default: loads wait for stores.
-    const auto work = launch_bounds<256, 4>(n);
-    if (!is_diagonal) {
-      launch_reduce_into("CG: update", where, work, update, CgJudgeResidual<StateView>{state_});
-      return;
-    }
-    launch_reduce_into("CG: update", where, work, update, CgJudge<StateView>{state_});
-    launch_for("CG: direction", where, n,
-               CgDirection<vector_type, StateView>{{}, p_, read_only(r_), read_only(d_), state_});
+    cg_sum("CG: p.Ap", where, n, MakeCgDot<value_type>{},
+           finalize(CgStep{}, At::in_value(state_), At::out_value(step_)), in(p_), in(q_));
+    const auto update = [&](const auto& judge) {
+      // Twice the threads that a sum of three numbers has by default: loads wait for stores.
+      cg_sum("CG: update", where, launch_bounds<256, 4>(n), MakeCgUpdate<value_type>{},
+             finalize(judge, At::in_value(step_), At::out_value(state_)), inout(x), inout(r_), in(p_), in(q_),
+             in(d_), At::in_value(step_));
+    };
+    if (!is_diagonal) return update(CgJudgeResidual{});
+    update(CgJudge{});
+    cg_step("CG: direction", where, n, MakeCgDirection{}, inout(p_), in(r_), in(d_), At::in_value(state_));
   }
 
   /// The state of the solve after all that was enqueued; the status is Running if it is not done. Waits.
-  CgResult look(const On<device_type>& where) const {
-    State state{};
-    strata::detail::launch_reduce_into("CG: look", where, 1, strata::detail::CgRead<StateView>{state_},
-                                       state);
+  CgResult look(const place_type& where) const {
+    const State state = At::look(where, state_);
     return {state.status, state.iterations, static_cast<double>(state.residual),
             static_cast<double>(state.right_hand_side)};
   }
@@ -258,12 +341,11 @@ class ConjugateGradients {
   /// restores that. OutOfMemory.
   void set_preconditioner(Apply apply) {
     apply_ = std::move(apply);
-    if (apply_ && !z_) z_ = create<vector_type>("CG z", matrix_.rows(), place());
+    if (apply_ && !z_) z_ = make_vector("CG z");
   }
 
  private:
   using State = strata::detail::CgState<value_type>;
-  using StateView = Value<State, device_type>;
 
   // The workspace that only the polynomial needs.
   void prepare() {
@@ -273,94 +355,90 @@ class ConjugateGradients {
           "conjugate gradients: the Chebyshev polynomial needs a ratio of more than 1 and a degree of "
           "0 or more, not " +
           std::to_string(options_.chebyshev_ratio) + " and " + std::to_string(options_.chebyshev_degree));
-    if (!z_) z_ = create<vector_type>("CG z", matrix_.rows(), place());
+    if (!z_) z_ = make_vector("CG z");
     if (s_) return;
-    s_ = create<vector_type>("CG Chebyshev step", matrix_.rows(), place());
-    bound_ = create<Value<value_type, device_type>>("CG Chebyshev bound", place());
+    s_ = make_vector("CG Chebyshev step");
+    bound_ = At::template value<value_type>("CG Chebyshev bound", place());
   }
-  auto place() const {
-    if constexpr (is_operator) return on(matrix_.device());
-    else return on(strata::detail::device_of(matrix_.values()));
-  }
+  auto place() const { return At::of(matrix_); }
+  vector_type make_vector(const char* label) const { return At::vector(label, matrix_.rows(), place()); }
 
   // y = A x
-  template <AnyView X>
-  void multiply(const On<device_type>& where, const X& x, const vector_type& y) const {
+  template <class Where, class X>
+  void multiply(Where& where, const X& x, const vector_type& y) const {
     if constexpr (is_operator) matrix_.multiply(where, x, y);
     else spmv(where, matrix_, x, y, options_.backend);
   }
   // d = D^-1, and the state of a solve that begins.
-  void invert_diagonal(const On<device_type>& where, bool identity) const {
+  void invert_diagonal(const place_type& where, bool identity) const {
     using namespace strata::detail;
-    const CgBegin<StateView> begin{state_};
     if constexpr (is_operator) {
       if (!identity) matrix_.diagonal(where, d_);
-      launch_reduce_into("CG: diagonal", where, matrix_.rows(), CgInvertDiagonal<vector_type>{d_, identity},
-                         begin);
+      cg_sum("CG: diagonal", where, matrix_.rows(), MakeCgInvertDiagonal{{}, identity},
+             finalize(CgBegin{}, At::out_value(state_)), inout(d_));
     } else {
       const auto& graph = matrix_.graph();
       launch_reduce_into(
           "CG: diagonal", where, matrix_.rows(),
           CgDiagonal<Matrix, vector_type>{graph.row_map(), graph.entries(), matrix_.values(), d_, identity},
-          begin);
+          bound_finalize(CgBegin{}, state_));
     }
   }
   // The greatest sum of magnitudes of a row of D^-1 A; uses q.
-  void find_bound(const On<device_type>& where) const {
+  void find_bound(const place_type& where) const {
     using namespace strata::detail;
-    const ChebyshevStoreBound<Value<value_type, device_type>> store{bound_};
     if constexpr (is_operator) {
       matrix_.magnitudes(where, q_);
-      launch_reduce_into("CG: Chebyshev bound", where, matrix_.rows(), CgGreatestProduct<vector_type>{q_, d_},
-                         store);
+      cg_sum("CG: Chebyshev bound", where, matrix_.rows(), MakeCgGreatestProduct<value_type>{}, bound_,
+             in(q_), in(d_));
     } else {
       launch_reduce_into("CG: Chebyshev bound", where, matrix_.rows(),
                          ChebyshevBound<Matrix, vector_type>{matrix_.graph().row_map(), matrix_.values(), d_},
-                         store);
+                         bound_);
     }
   }
 
   // z = about A^-1 r, p = z + beta p
-  void make_direction(const On<device_type>& where) const {
+  template <class Where>
+  void make_direction(Where& where) const {
     using namespace strata::detail;
-    if (apply_) apply_(where, r_, z_);
-    else apply_polynomial(where);
-    launch_reduce_into("CG: r.z", where, matrix_.rows(), DotKernel<vector_type, vector_type>{r_, z_},
-                       CgNextProduct<StateView>{state_});
-    launch_for("CG: direction", where, matrix_.rows(),
-               CgDirectionOf<vector_type, StateView>{p_, read_only(z_), state_});
+    if (!apply_) apply_polynomial(where);
+    else if constexpr (Place<std::remove_const_t<Where>>) apply_(where, r_, z_);
+    cg_sum("CG: r.z", where, matrix_.rows(), MakeCgDot<value_type>{},
+           finalize(CgNextProduct{}, At::inout_value(state_)), in(r_), in(z_));
+    cg_step("CG: direction", where, matrix_.rows(), MakeCgDirectionOf{}, inout(p_), in(z_),
+            At::in_value(state_));
   }
   // z = p(D^-1 A) D^-1 r; uses q.
-  void apply_polynomial(const On<device_type>& where) const {
+  template <class Where>
+  void apply_polynomial(Where& where) const {
     using namespace strata::detail;
     ChebyshevRecurrence<value_type> recurrence(options_.chebyshev_ratio);
-    launch_for("CG: Chebyshev begin", where, matrix_.rows(),
-               ChebyshevBegin<vector_type>{r_, d_, s_, z_, recurrence.first()});
+    cg_step("CG: Chebyshev begin", where, matrix_.rows(), MakeChebyshevBegin<value_type>{recurrence.first()},
+            in(r_), in(d_), out(s_), out(z_));
     for (int k = 0; k < options_.chebyshev_degree; ++k) {
       value_type keep, c;
       recurrence.next(keep, c);
       multiply(where, z_, q_);
-      launch_for("CG: Chebyshev step", where, matrix_.rows(),
-                 ChebyshevStep<vector_type>{r_, q_, d_, s_, z_, keep, c});
+      cg_step("CG: Chebyshev step", where, matrix_.rows(), MakeChebyshevStep<value_type>{keep, c}, in(r_),
+              in(q_), in(d_), inout(s_), inout(z_));
     }
   }
-  index_t check_every() const {
-    if (options_.check_every > 0) return options_.check_every;
-    return is_operator || device_type::memory_space::host_accessible ? 1 : 20;
+  // Whether so many iterations are recorded, or declared, and done again and again.
+  bool repeats(int iterations) const {
+    if constexpr (At::is_split) return !apply_;
+    else return options_.record && !is_operator && iterations == check_every();
   }
-  template <AnyView X>
-  static void scale_to_zero(const On<device_type>& where, const X& x) {
-    deep_copy(Queue<device_type>(where.device, where.queue), x, value_type(0));
-    where.queue->wait();
-  }
+  int check_every() const { return options_.check_every > 0 ? options_.check_every : At::check_every; }
 
   Matrix matrix_;
   CgOptions options_;
   vector_type r_, p_, q_, d_;
   vector_type z_, s_;  // of the polynomial; z also of a function
   Apply apply_;
-  Value<value_type, device_type> bound_;
-  StateView state_;
+  typename At::template value_type<value_type> bound_;
+  typename At::template value_type<State> state_;  // after an iteration
+  typename At::template value_type<State> step_;   // within it, with alpha
 };
 
 /// One solve, with a workspace of its own.
@@ -369,7 +447,7 @@ CgResult solve_cg(const On<D>& where, const Matrix& matrix, const B& b, const X&
                   const CgOptions& options = {}) {
   return ConjugateGradients<Matrix>(matrix, options).solve(where, b, x);
 }
-template <class Matrix, AnyView B, AnyView X>
+template <class Matrix, class B, class X>
 CgResult solve_cg(const Matrix& matrix, const B& b, const X& x, const CgOptions& options = {}) {
   return ConjugateGradients<Matrix>(matrix, options).solve(b, x);
 }

@@ -45,8 +45,14 @@ struct CrsRows {
         x(vector) {}
 
   /// (A x)(i)
-  STRATA_FUNCTION T row(index_t i) const { return linear::sum_of_row<T>(*this, row_map(i), row_map(i + 1)); }
+  STRATA_FUNCTION T row(index_t i) const { return linear::sum_of_row<T>(*this, begin(i), end(i)); }
   STRATA_FUNCTION T product(index_t k) const { return values(k) * x(static_cast<index_t>(entries(k))); }
+
+  // For SpmvGroupKernel: the entries [begin, end) of row i.
+  STRATA_FUNCTION index_t begin(index_t i) const { return row_map(i); }
+  STRATA_FUNCTION index_t end(index_t i) const { return row_map(i + 1); }
+  STRATA_FUNCTION Ordinal column(index_t, index_t k) const { return entries(k); }
+  STRATA_FUNCTION T value(index_t, index_t k) const { return values(k); }
 };
 
 /// y(i) = a (A x)(i) + b y(i)
@@ -69,8 +75,9 @@ struct SpmvKernel {
   }
 };
 
-/// The same by groups of `Group` threads: item i is thread i % Group of row i / Group. A GPU gives
-/// consecutive items to consecutive threads; elsewhere the first item of a row does it all.
+/// The same by groups of `Group` threads, of rows that are stored as in CrsRows or otherwise: item i is
+/// thread i % Group of row i / Group. A GPU gives consecutive items to consecutive threads; elsewhere the
+/// first item of a row does it all.
 template <class Kernel, int Group>
 struct SpmvGroupKernel {
   using device_type = typename Kernel::device_type;
@@ -84,16 +91,17 @@ struct SpmvGroupKernel {
     const typename Kernel::rows_type& rows = kernel.rows;
     using T = decltype(rows.row(i));
     constexpr int count = entries_in_flight;
-    const index_t end = rows.row_map(i + 1);
+    const index_t end = rows.end(i);
     T sum = T(0);
-    for (index_t k = rows.row_map(i) + lane; k < end; k += index_t{Group} * count) {
+    for (index_t k = rows.begin(i) + lane; k < end; k += index_t{Group} * count) {
       // A row is assumed to have fewer than 2^31 entries; with 64-bit counts the loads are serialised.
       const int left = static_cast<int>(end - k);
       typename Kernel::rows_type::Ordinal column[count];
       T value[count], x[count];
 #pragma unroll
       for (int j = 0; j < count; ++j)
-        if (j * Group < left) column[j] = rows.entries(k + j * Group), value[j] = rows.values(k + j * Group);
+        if (j * Group < left)
+          column[j] = rows.column(i, k + j * Group), value[j] = rows.value(i, k + j * Group);
 #pragma unroll
       for (int j = 0; j < count; ++j)
         if (j * Group < left) x[j] = rows.x(static_cast<index_t>(column[j]));

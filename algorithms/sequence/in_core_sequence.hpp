@@ -201,8 +201,7 @@ class SequenceOver<On<D>> {
       with_resolved_at<D>(
           site, 0,
           [&](const auto&... resolved) {
-            launch_reduce_into(name, here, work,
-                               bind_views(kernel_at(kernel, site.step), view_to_bind(resolved)...),
+            launch_reduce_into(name, here, work, bind_reduction(kernel_at(kernel, site.step), resolved...),
                                into(site));
           },
           accesses...);

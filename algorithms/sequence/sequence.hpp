@@ -24,8 +24,9 @@
 //   states the requirements on the loops there. Returns a StreamReport when the results are in host memory.
 // - across(devices): the first time a loop is a launch over the devices. From then on a step, or several, is
 //   one call that enqueues copies and kernels on all devices as they were planned once (joint_call.hpp), as
-//   long as the arrays are as the plan found them. Loops that reduce or differ from step to step are launches
-//   each time; so are all loops where a host has a part or shares are adaptive. (split_sequence.hpp)
+//   long as the arrays are as the plan found them. Loops that have values for the host or differ from step to
+//   step are launches each time; so are all loops where a host has a part or shares are adaptive.
+//   (split_sequence.hpp)
 //
 // Results of reductions go to the host, a value for each time that the loop was done, in every place; over
 // on(...) and across(...) also to a CoherentArray<T, rank<0>> or a finalize kernel, on the device, where the

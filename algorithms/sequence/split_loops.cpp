@@ -21,8 +21,18 @@ std::vector<Box> boxes_of(const ArrayPart& part) {
 class SplitLoops::Joint : public RefCounted {
  public:
   int first = 0, count = 0;
-  std::vector<std::vector<Part>> parts;  // of each loop
+  // The launches of the loops until they begin anew, each by its loop and the stage of that.
+  struct Launch {
+    int loop;
+    std::size_t stage;
+    std::vector<Part> parts;
+  };
+  std::vector<Launch> launches;
   std::unique_ptr<JointCall> call;
+
+  const Launch& launch(int number) const {
+    return launches[static_cast<std::size_t>(number) % launches.size()];
+  }
 };
 
 void SplitLoops::Part::add_use(const Ref<CoherentState>& array, AccessMode mode, ArrayPart&& region,
@@ -86,7 +96,8 @@ int SplitLoops::jointly_from(int first, int most) {
   if (checked_build) return 0;  // which mark what a loop writes only, and look at it, around each launch
   const int loops = cursor_.loops, batch = steps_of_batch * loops;
   int count = 0;
-  while (count < smaller_of(most, loops) && loop(first + count).parts && loop(first + count).was_launched)
+  while (count < smaller_of(most, loops) && !loop(first + count).stages.empty() &&
+         loop(first + count).was_launched)
     ++count;
   if (count == loops && most >= batch) return batch;
   return count > 1 ? count : 0;
@@ -98,14 +109,16 @@ bool SplitLoops::run_jointly(int first, int count) {
   if (kept == joints_.end()) kept = joints_.insert(kept, make_joint(first, count));
   const Joint& joint = **kept;
   return joint.call->run([&](int number, int p, JointOperation::Kind items) {
-    const auto& parts = joint.parts[static_cast<std::size_t>(number % cursor_.loops)];
-    const Part& part = parts[static_cast<std::size_t>(p)];
+    const Joint::Launch& planned = joint.launch(number);
+    const Part& part = planned.parts[static_cast<std::size_t>(p)];
     const auto launch = [&](ResidentRows work) {
       if (work.begin >= work.end) return;
       std::vector<char*> bases;
       for (int use = 0; use < static_cast<int>(part.uses.size()); ++use)
         bases.push_back(joint.call->base(number, p, use));
-      loop(first + number).launch_part({part.place, work, std::move(bases), part.rows.data()});
+      loop(planned.loop)
+          .stages[planned.stage]
+          .launch_part({part.place, work, std::move(bases), part.rows.data()});
     };
     if (items == JointOperation::Kind::All) return launch(part.work);
     if (items == JointOperation::Kind::Early) return launch(part.early);
@@ -118,7 +131,11 @@ Ref<SplitLoops::Joint> SplitLoops::make_joint(int first, int count) {
   Ref<Joint> joint(new Joint);
   joint->first = first;
   joint->count = count;
-  for (int k = 0; k < smaller_of(count, cursor_.loops); ++k) joint->parts.push_back(loop(first + k).parts());
+  for (int k = 0; k < smaller_of(count, cursor_.loops); ++k) {
+    const auto& stages = loop(first + k).stages;
+    for (std::size_t stage = 0; stage < stages.size(); ++stage)
+      joint->launches.push_back({(first + k) % cursor_.loops, stage, stages[stage].parts()});
+  }
 
   std::vector<Ref<CoherentState>> arrays;
   const auto number_of = [&](const Ref<CoherentState>& array) {
@@ -128,9 +145,11 @@ Ref<SplitLoops::Joint> SplitLoops::make_joint(int first, int count) {
     return number;
   };
   std::vector<JointLaunch> launches;
-  for (int k = 0; k < count; ++k) {
+  // Of more loops than there are, whole steps.
+  const auto cycles = static_cast<std::size_t>(larger_of(count / cursor_.loops, 1));
+  for (std::size_t k = 0; k < cycles * joint->launches.size(); ++k) {
     JointLaunch& launch = launches.emplace_back();
-    for (const Part& part : joint->parts[static_cast<std::size_t>(k % cursor_.loops)]) {
+    for (const Part& part : joint->launch(static_cast<int>(k)).parts) {
       JointPart& planned = launch.emplace_back();
       planned.queue = static_cast<int>(part.place);
       planned.has_early = part.early.begin < part.early.end;

@@ -29,13 +29,17 @@ class SplitLoops : public DeclaredLoops {
     std::vector<Use> uses;           // in the order of the kernel's views
     std::vector<ResidentRows> rows;  // of each
 
-    /// The use that the access of a loop declares.
+    /// The use that the access of a loop declares, of its work items or others.
     template <class Access>
     void add_use(const Access& access) {
+      add_use_by(work, access);
+    }
+    template <class Access>
+    void add_use_by(ResidentRows some, const Access& access) {
       const auto used_by = [&](ResidentRows items) {
         return part_of(access.region, access.array.domain(), items, access.array.label());
       };
-      add_use(access.array.state(), Access::mode, used_by(work),
+      add_use(access.array.state(), Access::mode, used_by(some),
               early.begin < early.end ? used_by(early) : ArrayPart{});
     }
 
@@ -52,9 +56,13 @@ class SplitLoops : public DeclaredLoops {
   struct Loop : DeclaredLoops::Loop {
     /// A launch of all of it, in step `step`.
     Function<void(int step)> launch;
-    /// Of loops that are the same in each step, and so may be planned with others; null of others.
-    Function<std::vector<Part>()> parts;
-    Function<void(const Site&)> launch_part;
+    /// What it consists of: one launch, or, of sums, two, of which the second joins the values of parts. Of
+    /// loops that are the same in each step, and so may be planned with others; none of others.
+    struct Stage {
+      Function<std::vector<Part>()> parts;
+      Function<void(const Site&)> launch_part;
+    };
+    std::vector<Stage> stages;
     bool was_launched = false;
   };
   /// Of a loop that reduces for the host: begin() drops the values, finish() passes them to the user's

@@ -43,8 +43,9 @@ class SequenceOver<Across<D...>> {
     };
     if constexpr (!is_by_step<K> && !checked_build && !has_host)
       if (has_fixed_parts()) {
-        made.parts = [where = where_, work, accesses...] { return parts_of(where, work, accesses...); };
-        made.launch_part = part_launcher(label, work, kernel, accesses...);
+        made.stages.push_back(
+            {[where = where_, work, accesses...] { return parts_of(where, work, accesses...); },
+             part_launcher(label, work, kernel, accesses...)});
       }
     loops_.add_loop(static_cast<SplitLoops::Loop&&>(made));
   }
@@ -58,9 +59,17 @@ class SequenceOver<Across<D...>> {
       if constexpr (IsCoherent<I>) loops_.add_use(made, out(into, everything), {0, 1});
       else if constexpr (has_coherent_target<I>) loops_.add_use(made, out(into.target, everything), {0, 1});
       else std::apply([&](const auto&... a) { (loops_.add_use(made, a, {0, 1}), ...); }, into.accesses);
-      made.launch = [where = where_, name = std::string(label), work, kernel, into, accesses...](int step) {
-        launch_reduce(where.named(name.c_str()), work, kernel_at(kernel, step), into, accesses...);
+      using T = typename ReductionOf<KernelOf<K>, I>::value_type;
+      const SplitReduction<T> split = split_reduction<T, I>(where_, work);
+      made.launch = [where = where_, kept = balance_of(where_) == nullptr, split, name = std::string(label),
+                     work, kernel, into, accesses...](int step) {
+        // Measured shares change, and the groups with them.
+        if (kept) reduce_split(name.c_str(), where, split, work, kernel_at(kernel, step), into, accesses...);
+        else launch_reduce(where.named(name.c_str()), work, kernel_at(kernel, step), into, accesses...);
       };
+      if constexpr (!is_by_step<K> && !checked_build && !has_host)
+        if (has_fixed_parts() && !split.groups.empty())
+          add_stages(made, label, split, work, kernel, into, accesses...);
     } else {
       check_step_results<Into>();
       using Reduction = StepReduction<KernelOf<K>, I>;
@@ -125,6 +134,93 @@ class SequenceOver<Across<D...>> {
       parts.push_back(static_cast<SplitLoops::Part&&>(made));
     }
     return parts;
+  }
+  // A sum: the values of groups, and one that joins them.
+  template <class T, class R, class K, class Into, class... Accesses>
+  void add_stages(SplitLoops::Loop& made, const char* label, const SplitReduction<T>& split, const R& work,
+                  const K& kernel, const Into& into, const Accesses&... accesses) const {
+    made.stages.push_back(
+        {[split, accesses...] {
+           std::vector<SplitLoops::Part> parts;
+           for (const SpreadPart& part : split.parts) {
+             SplitLoops::Part values{part.place, part.rows, {part.rows.begin, part.rows.begin}, {}, {}};
+             (values.add_use(accesses), ...);
+             values.add_use_by(split.value_rows[part.place], out(split.partials));
+             parts.push_back(static_cast<SplitLoops::Part&&>(values));
+           }
+           return parts;
+         },
+         [where = where_, name = std::string(label), split, work, kernel, into,
+          accesses...](const SplitLoops::Site& site) {
+           visit_part(where, site.place, [&]<class P>(const On<P>& on) {
+             with_resolved_at<P>(
+                 site, 0,
+                 [&](const auto&... resolved) {
+                   T* const base = reinterpret_cast<T*>(site.bases.back());
+                   if constexpr (is_by_blocks<Across<D...>, R, Into>)
+                     launch_blocks(name.c_str(), on, work, kernel, into, split, site.work, base, resolved...);
+                   else
+                     launch_groups(name.c_str(), on, work, kernel, into, split.groups,
+                                   split.value_rows[site.place], base, resolved...);
+                 },
+                 accesses...);
+           });
+         }});
+    if constexpr (is_by_blocks<Across<D...>, R, Into>) {
+      const auto add_join = [&](const auto&... targets) {
+        const auto values = in(split.partials, everything);
+        made.stages.push_back({joining_part(values, targets...), block_joiner(label, split, kernel, into)});
+      };
+      if constexpr (is_finalize_v<Into>) std::apply(add_join, into.accesses);
+      else if constexpr (IsCoherent<Into>) add_join(out(into, everything));
+      else add_join(out(into.target, everything));
+    } else {
+      with_join(ReductionOf<K, Into>::reducer(kernel, into), split, into,
+                [&](const auto& join, const auto&... joined) {
+                  made.stages.push_back(
+                      {joining_part(joined...), part_launcher(label, index_t{1}, join, joined...)});
+                });
+    }
+  }
+  // What joins values, on the first device.
+  template <class... Accesses>
+  static Function<std::vector<SplitLoops::Part>()> joining_part(const Accesses&... accesses) {
+    return [accesses...] {
+      SplitLoops::Part all{0, {0, 1}, {0, 0}, {}, {}};
+      (all.add_use(accesses), ...);
+      return std::vector<SplitLoops::Part>{all};
+    };
+  }
+  // The same of values of blocks: use 0 is these, those after it what the result goes to.
+  template <class T, class K, class Into>
+  Function<void(const SplitLoops::Site&)> block_joiner(const char* label, const SplitReduction<T>& split,
+                                                       const K& kernel, const Into& into) const {
+    return [where = where_, name = std::string(label), split, join = join_of_blocks(kernel, into, split),
+            into](const SplitLoops::Site& site) {
+      visit_part(where, 0, [&]<class P>(const On<P>& on) {
+        with_resolved_at<P>(
+            site, 0,
+            [&](const auto& values) {
+              const auto reduce = [&](const auto& result) {
+                launch_reduce_into(name.c_str(), on, work_of_blocks(split),
+                                   bind_views(join, view_to_bind(values)), result);
+              };
+              if constexpr (is_finalize_v<Into>)
+                std::apply(
+                    [&](const auto&... a) {
+                      with_resolved_at<P>(
+                          site, 1,
+                          [&](const auto&... resolved) {
+                            reduce(bound_finalize(into.functor, view_to_bind(resolved)...));
+                          },
+                          a...);
+                    },
+                    into.accesses);
+              else reduce(into_view(into, ValueView<T, P>(reinterpret_cast<T*>(site.bases[1]))));
+            },
+            in(split.partials, everything));
+      });
+    };
   }
   template <class R, class K, class... Accesses>
   Function<void(const SplitLoops::Site&)> part_launcher(const char* label, const R& work, const K& kernel,

@@ -269,7 +269,8 @@ struct ReduceBy<LaunchWay::Shared> {
     const SharedReport report = sharing::run_shared(shared);
     const auto reducer = Reduction::reducer(kernel, into);
     visit_part(where, 0, [&](const auto& on) {
-      join_partials(label, on, reducer, {}, partials.join(reducer), static_cast<Into&&>(into));
+      const SplitReduction<T> joined{{}, {}, {}, partials.join(reducer), {}};
+      join_partials(label, on, reducer, joined, static_cast<Into&&>(into));
     });
     return report;
   }

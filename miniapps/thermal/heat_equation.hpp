@@ -52,7 +52,7 @@ class HeatEquation {
         Fields::field_count(problem) + Solver::vector_count(cg_options(settings)) + System::vector_count;
     return vectors * rounded(nodes * static_cast<index_t>(sizeof(T))) + rounded(4 * nodes) +
            rounded(static_cast<index_t>(problem.materials.size() * material_columns * sizeof(T))) +
-           4 * granule;
+           5 * granule;
   }
 
   /// Gives nodes a temperature; returns the number of the condition, 0 for the first.
@@ -147,7 +147,7 @@ class HeatEquation {
   void reset_times() { times_ = {}; }
 
  private:
-  using Solver = linear::ConjugateGradients<typename System::Matrix>;
+  using Solver = typename System::Solver;
   static constexpr double none = -1;
   static constexpr index_t granule = 512;  // of memory
   static constexpr bool is_in_host_memory = Device::memory_space::host_accessible;
@@ -164,7 +164,6 @@ class HeatEquation {
     options.preconditioner = settings.preconditioner;
     options.chebyshev_degree = settings.chebyshev_degree;
     options.backend = settings.backend;
-    options.check_every = System::check_every;
     if (settings.watch)
       options.watch = [watch = settings.watch](const linear::CgResult& so_far) {
         watch(so_far.iterations,

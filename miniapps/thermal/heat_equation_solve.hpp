@@ -15,7 +15,7 @@ HeatEquation<System>::HeatEquation(System system, const Problem& problem, const 
       problem_(problem),
       settings_(settings),
       queue_(system_.queue()),
-      cg_(system_.matrix(), cg_options(settings)) {
+      cg_(system_.solver(cg_options(settings))) {
   check(problem, system_.block_names(), sizeof(T) == 4);
   if (settings.use_boomeramg) require_boomeramg(device_name(system_.device()), is_in_host_memory);
   const auto place = on(system_.device());

@@ -47,8 +47,7 @@ class InCoreSystem {
   using Matrix = linear::CrsMatrix<T, Device>;
   static constexpr bool is_in_core = true;
   static constexpr int vector_count = 0;
-  /// Iterations of conjugate gradients between two looks: as the device likes it.
-  static constexpr int check_every = 0;
+  using Solver = linear::ConjugateGradients<Matrix>;
 
   /// Builds the graph of the matrix and allocates all but the fields. MeshError, OutOfMemory.
   InCoreSystem(const Mesh& mesh, const Problem& problem, const SolveSettings& settings)
@@ -73,6 +72,7 @@ class InCoreSystem {
   const std::vector<std::string>& block_names() const { return mesh_.block_names; }
   const Mesh& mesh() const { return mesh_; }
   const Matrix& matrix() const { return matrix_; }
+  Solver solver(const linear::CgOptions& options) const { return Solver(matrix_, options); }
   /// The matrix, without a right-hand side.
   HeatSystem matrix_on_host() const {
     HeatSystem system;

@@ -37,7 +37,8 @@ std::unique_ptr<Heat> make_split_heat_of(const PlacedMesh& mesh, const std::vect
   using System = PlacedSystem<Device, T>;
   if (devices.size() > 1) describe_parts(mesh, setup);
   const MakePlacedSystem<Device, T> make = [&] {
-    return System(std::make_shared<PlacedWork<Across<Device>, T>>(across(devices), mesh, problem, 0));
+    return System(std::make_shared<PlacedWork<Across<Device>, T>>(
+        across(devices).weighted(part_sizes(mesh, devices.size())), mesh, problem, 0));
   };
   return std::make_unique<HeatOnDevice<System>>(make, problem, settings, std::move(setup));
 }

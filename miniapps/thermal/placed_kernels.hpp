@@ -4,10 +4,14 @@
 //
 // Work items of rows are (block, row in it). Numbers of nodes are in the mesh's own order of nodes, which
 // node_at(place) gives.
+//
+// On GPUs several threads take a row, where the rows of the arrays are not in slices: then work items are the
+// threads of all rows, and places are the mesh's own order.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/linear/row_sum.hpp>
+#include <strata/algorithms/linear/spmv_kernels.hpp>
 #include <strata/miniapps/thermal/boundary_kernels.hpp>
 #include <strata/miniapps/thermal/placed_mesh.hpp>
 
@@ -55,9 +59,11 @@ struct EntriesOfBlock {
   STRATA_FUNCTION std::int32_t operator()(index_t k) const { return entries(block, k); }
 };
 
-/// GatherRows: what the elements of a node stored is added up, elements in the mesh's order, from 0 on.
+/// GatherRows: what the elements of a node stored is added up, elements in the mesh's order, from 0 on. Sums
+/// of short rows are kept by the work item until they are complete, so that each is written once.
 struct GatherPlacedRows {
   static constexpr bool last_index_fastest = true;
+  static constexpr index_t short_row = 32;  // inside of a block of elements they have 27 entries
   index_t nodes;
 
   template <class NodeAt, class Begins, class Offsets, class Corners, class Slots, class ElementNodes,
@@ -71,20 +77,42 @@ struct GatherPlacedRows {
     const index_t place = row_block * block + r;
     if (place >= nodes) return;
     const index_t begin = begins(block, r), end = begins(block, r + 1);
-    const EntriesOfBlock<Entries> columns{entries, block};
-    for (index_t k = begin; k < end; ++k) values(block, k) = T(0);
     T load = T(0);
-    for (index_t k = offsets(place); k < offsets(place + 1); ++k) {
-      const index_t e = corners(k) >> 3;
-      const int c = corners(k) & 7;
-      const fem::SlotWord word = slots(e, c);
-      load += vector(e, c);
-      for (int j = 0; j < 8; ++j) {
-        const index_t slot = fem::slot_of(word, j);
-        const index_t entry = slot < fem::far_slot
-                                  ? begin + slot
-                                  : fem::find_entry(columns, begin, end, node_at(element_nodes(e, j)));
-        values(block, entry) += matrix(e, c, j);
+    if (end - begin <= short_row) {
+      T sums[short_row];
+      for (index_t k = 0; k < end - begin; ++k) sums[k] = T(0);
+      // As GatherRows::add_row: the columns of an element differ, and the next one is known a round ahead.
+      const index_t last = offsets(place + 1);
+      index_t k = offsets(place);
+      std::int32_t next = k < last ? corners(k) : 0;
+      while (k < last) {
+        const index_t e = next >> 3;
+        const int c = next & 7;
+        if (++k < last) next = corners(k);
+        const fem::SlotWord word = slots(e, c);
+        const T own_load = vector(e, c);
+        T own[8];
+        unrolled<8>([&](auto j) { own[j] = matrix(e, c, int(j)); });
+        unrolled<8>([&](auto j) { own[j] += sums[fem::slot_of(word, j)]; });
+        unrolled<8>([&](auto j) { sums[fem::slot_of(word, j)] = own[j]; });
+        load += own_load;
+      }
+      for (index_t s = 0; s < end - begin; ++s) values(block, begin + s) = sums[s];
+    } else {
+      const EntriesOfBlock<Entries> columns{entries, block};
+      for (index_t k = begin; k < end; ++k) values(block, k) = T(0);
+      for (index_t k = offsets(place); k < offsets(place + 1); ++k) {
+        const index_t e = corners(k) >> 3;
+        const int c = corners(k) & 7;
+        const fem::SlotWord word = slots(e, c);
+        load += vector(e, c);
+        for (int j = 0; j < 8; ++j) {
+          const index_t slot = fem::slot_of(word, j);
+          const index_t entry = slot < fem::far_slot
+                                    ? begin + slot
+                                    : fem::find_entry(columns, begin, end, node_at(element_nodes(e, j)));
+          values(block, entry) += matrix(e, c, j);
+        }
       }
     }
     b(node_at(place)) = load;
@@ -207,6 +235,51 @@ struct MakeApplyRow {
   template <class X, class Y>
   STRATA_FUNCTION ApplyRow<X, Y> operator()(const X& x, const Y& y) const {
     return {operation, group, x, y};
+  }
+  // Of those that read no x.
+  template <class Y>
+  STRATA_FUNCTION ApplyRow<Y, Y> operator()(const Y& y) const {
+    return {operation, group, y, y};
+  }
+};
+
+/// The rows of blocks, as products by several threads a row take them: entry k is that of the block.
+template <class Begins, class Entries, class Values, class X>
+struct BlockRows {
+  using T = typename X::value_type;
+  using Ordinal = std::int32_t;
+  Begins begins;
+  Entries entries;
+  Values values;
+  X x;
+
+  STRATA_FUNCTION index_t begin(index_t i) const { return begins(i / row_block, i % row_block); }
+  STRATA_FUNCTION index_t end(index_t i) const { return begins(i / row_block, i % row_block + 1); }
+  STRATA_FUNCTION Ordinal column(index_t i, index_t k) const { return entries(i / row_block, k); }
+  STRATA_FUNCTION T value(index_t i, index_t k) const { return values(i / row_block, k); }
+  /// By one thread.
+  STRATA_FUNCTION T row(index_t i) const {
+    return linear::sum_of_row<T>(ProductsOfRow<OneRow, X>{{*this, i}, x}, begin(i), end(i));
+  }
+
+ private:
+  struct OneRow {
+    const BlockRows& rows;
+    index_t i;
+    STRATA_FUNCTION index_t column(index_t k) const { return rows.column(i, k); }
+    STRATA_FUNCTION T value(index_t k) const { return rows.value(i, k); }
+  };
+};
+/// y = A x by `Lanes` threads a row: a factory.
+template <int Lanes>
+struct MultiplyByLanes {
+  template <class Begins, class Entries, class Values, class X, class Y>
+  auto operator()(const Begins& begins, const Entries& entries, const Values& values, const X& x,
+                  const Y& y) const {
+    using namespace strata::detail;
+    using Rows = BlockRows<Begins, Entries, Values, X>;
+    using Kernel = SpmvKernel<Rows, OneScalar, ZeroScalar, Y>;
+    return SpmvGroupKernel<Kernel, Lanes>{Kernel{Rows{begins, entries, values, x}, {}, {}, y}};
   }
 };
 

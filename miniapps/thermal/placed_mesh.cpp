@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include <strata/algorithms/coherent_reduce.hpp>
 #include <strata/algorithms/parallel_for.hpp>
 #include <strata/core/bytes.hpp>
 #include <strata/core/error.hpp>
@@ -225,6 +226,20 @@ std::string PlacedMesh::order_text() const {
          "no more than by reverse Cuthill-McKee";
 }
 
+std::vector<double> part_sizes(const PlacedMesh& mesh, std::size_t devices) {
+  const auto parts = static_cast<index_t>(devices);
+  constexpr index_t large = 1 << 14;  // nodes of a part, of which sums are cut at 1/32 at least
+  if (mesh.nodes >= large * parts) return reduction_sizes(mesh.nodes, devices);
+  std::vector<double> sizes;
+  index_t begin = 0;
+  for (index_t k = 1; k <= parts; ++k) {
+    const index_t end = std::min(mesh.nodes, row_block * (mesh.blocks * k / parts));
+    sizes.push_back(static_cast<double>(end - begin));
+    begin = end;
+  }
+  return sizes;
+}
+
 void rows_in_order(const PlacedMesh& mesh, std::vector<index_t>& row_map, std::vector<index_t>& entries,
                    std::vector<index_t>& value_at) {
   const auto begins = mesh.row_begins.read(), all = mesh.entries.read();
@@ -243,13 +258,14 @@ void describe_memory(const PlacedMesh& mesh, HeatSetup& setup) {
   setup.remarks.push_back(
       std::string("elements, the matrix and what loops read of nodes are coherent arrays in "
                   "the memory mode ") +
-      to_string(mesh.memory) + "; temperatures and the vectors of the solver are plain ones");
+      to_string(mesh.memory) + "; temperatures are plain ones");
 }
 
 void describe_parts(const PlacedMesh& mesh, HeatSetup& setup) {
-  setup.remarks.push_back("elements and the matrix are in parts on " + setup.device + ", " +
-                          std::to_string(mesh.blocks) + " blocks of " + std::to_string(row_block) +
-                          " rows in all; temperatures and other numbers of nodes are on the first device");
+  setup.remarks.push_back(
+      "elements and the matrix are in parts on " + setup.device + ", " + std::to_string(mesh.blocks) +
+      " blocks of " + std::to_string(row_block) +
+      " rows in all; so are the vectors of the solver; temperatures are on the first device");
   setup.remarks.push_back(made_by_host);
 }
 

@@ -62,6 +62,7 @@ class PlacedRanges {
             (*offsets_)[static_cast<std::size_t>(places.end)]};
   }
   ResidentRows elements_of(ResidentRows blocks) const { return ranges_->elements_of(places_of(blocks)); }
+  ResidentRows blocks_of(ResidentRows blocks) const { return blocks; }
   ResidentRows neighbours_of(ResidentRows blocks) const;
 
  private:
@@ -76,10 +77,12 @@ class PlacedRanges {
 struct PlacedRows {
   const PlacedRanges* ranges;
   ResidentRows (PlacedRanges::*of)(ResidentRows) const;
-  index_t all = -1;  // negative: those of the work items
+  index_t all = -1;      // negative: those of the work items
+  index_t of_block = 1;  // work items of each block
 
   ResidentRows operator()(ResidentRows items) const {
-    return all < 0 ? (ranges->*of)(items) : ResidentRows{0, all};
+    if (all >= 0) return {0, all};
+    return (ranges->*of)({items.begin / of_block, (items.end + of_block - 1) / of_block});
   }
 };
 
@@ -142,6 +145,10 @@ struct PlacedMeshOptions {
 };
 /// The mesh of `spec` (fem/load_mesh.hpp). MeshError, MeshFileError, OutOfMemory of the host.
 PlacedMesh make_placed_mesh(const std::string& spec, int refinements, const PlacedMeshOptions& options);
+
+/// How many nodes each of so many devices has: whole blocks of rows, cut where sums over nodes are, too,
+/// where those parts are about equal.
+std::vector<double> part_sizes(const PlacedMesh& mesh, std::size_t devices);
 
 /// Row map and entries of the matrix in the mesh's own order, and where in the array of values, which is as
 /// `entries`, each value lies.

@@ -1,7 +1,6 @@
 // PlacedSystem: the system of equations of a mesh that no single device holds, for HeatEquation
 // (heat_equation.hpp), as InCoreSystem is. Its loops run over parts on several devices, or over slices that
-// go through one (placed_work.hpp): behind an interface, so that HeatEquation and the conjugate gradients are
-// compiled once for both.
+// go through one (placed_work.hpp): behind an interface, so that HeatEquation is compiled once for both.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <strata/algorithms/linear/conjugate_gradients.hpp>
 #include <strata/miniapps/thermal/heat.hpp>
 #include <strata/miniapps/thermal/heat_fields.hpp>
 #include <strata/miniapps/thermal/placed_kernels.hpp>
@@ -34,36 +34,33 @@ class PlacedLoops {
   /// matrix.
   virtual void assemble(int kind, const Coefficients<T>& coefficients, bool eliminates) = 0;
   virtual void eliminate() = 0;
-  virtual void operate(RowOperation operation, const Field& x, const Field& y) = 0;
+  /// The solver of the matrix: its options, and a solve.
+  virtual void set_solver(const linear::CgOptions& options) = 0;
+  virtual linear::CgResult solve(const Field& b, const Field& y) = 0;
   virtual ResidualSquares residual() = 0;
   virtual double greatest_coupling() = 0;
   virtual HeatIntegrals integrals(const Problem& problem, double rate) = 0;
 };
 
-/// The matrix, as conjugate gradients take one that multiplies by itself.
-template <class Device, class Number>
-class PlacedMatrix {
+/// As linear::ConjugateGradients.
+template <class Device, class T>
+class PlacedSolver {
  public:
-  using value_type = Number;
-  using device_type = Device;
-  using Vector = NodeField<Device, Number>;
-  explicit PlacedMatrix(std::shared_ptr<PlacedLoops<Device, Number>> loops) : loops_(std::move(loops)) {}
-
-  index_t rows() const { return loops_->mesh().nodes; }
-  index_t columns() const { return rows(); }
-  const device_type& device() const { return loops_->device(); }
-  void multiply(const On<device_type>&, const Vector& x, const Vector& y) const {
-    loops_->operate(RowOperation::Product, x, y);
+  explicit PlacedSolver(std::shared_ptr<PlacedLoops<Device, T>> loops, const linear::CgOptions& options)
+      : loops_(std::move(loops)) {
+    set_options(options);
   }
-  void diagonal(const On<device_type>&, const Vector& d) const {
-    loops_->operate(RowOperation::Diagonal, d, d);
+  static int vector_count(const linear::CgOptions& options) {
+    return linear::ConjugateGradients<linear::CrsMatrix<T, Device>>::vector_count(options);
   }
-  void magnitudes(const On<device_type>&, const Vector& s) const {
-    loops_->operate(RowOperation::Magnitudes, s, s);
+  void set_options(const linear::CgOptions& options) { loops_->set_solver(options); }
+  linear::CgResult solve(const On<Device>&, const NodeField<Device, T>& b,
+                         const NodeField<Device, T>& y) const {
+    return loops_->solve(b, y);
   }
 
  private:
-  std::shared_ptr<PlacedLoops<Device, Number>> loops_;
+  std::shared_ptr<PlacedLoops<Device, T>> loops_;
 };
 
 /// As InCoreSystem. Copies are handles of the same system.
@@ -72,10 +69,8 @@ class PlacedSystem {
  public:
   using Device = DeviceType;
   using T = Number;
-  using Matrix = PlacedMatrix<Device, T>;
+  using Solver = PlacedSolver<Device, T>;
   static constexpr bool is_in_core = false;
-  /// An iteration that is not needed is a pass over the matrix.
-  static constexpr int check_every = 1;
   /// Of numbers of nodes, besides those of the fields and the solver: x and the result of rows.
   static constexpr int vector_count = 2;
 
@@ -85,7 +80,7 @@ class PlacedSystem {
   const Queue<Device>& queue() const { return loops_->queue(); }
   index_t node_count() const { return loops_->mesh().nodes; }
   const std::vector<std::string>& block_names() const { return loops_->mesh().mesh.block_names; }
-  Matrix matrix() const { return Matrix(loops_); }
+  Solver solver(const linear::CgOptions& options) const { return Solver(loops_, options); }
   /// The matrix, without a right-hand side.
   HeatSystem matrix_on_host() const {
     HeatSystem system;

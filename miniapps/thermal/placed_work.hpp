@@ -1,12 +1,13 @@
 // PlacedWork: the loops of a system of equations (placed_system.hpp) at a place: over parts on several
 // devices (across), or over slices that go through one, within a budget of its memory (streamed). Elements,
 // what they give and the matrix are coherent arrays (placed_mesh.hpp); the numbers of nodes are on the first
-// device.
+// device, and, over parts, the vectors of the solver are where their rows are.
 //
 // What runs is one of some sequences of loops (algorithms/sequence/sequence.hpp):
 //
 // - assembly: elements -> contributions, on the devices only -> rows of the matrix -> given temperatures out;
-// - rows: a product with the matrix, and what else the conjugate gradients ask of rows;
+// - rows: in slices a product with the matrix, and what else the conjugate gradients ask of rows; over parts
+//   these are loops of the solver's own sequence;
 // - residual, coupling, integrals: what is reported.
 //
 // Each is declared once, and keeps its plans. In slices each has the budget for itself while it is used. All
@@ -18,6 +19,7 @@
 #include <functional>
 #include <memory>
 
+#include <strata/algorithms/linear/conjugate_gradients_across.hpp>
 #include <strata/algorithms/streaming/fixed_row.hpp>
 #include <strata/algorithms/streaming/streamed_sequence.hpp>
 #include <strata/core/error.hpp>
@@ -26,15 +28,41 @@
 
 namespace strata::inline STRATA_ABI::thermal {
 
+/// The matrix, as conjugate gradients take one that multiplies by itself: in slices, or in parts.
+template <class Work>
+class MatrixOf {
+ public:
+  using value_type = typename Work::Number;
+  using device_type = typename Work::Device;
+  explicit MatrixOf(Work& work) : work_(&work) {}
+
+  index_t rows() const { return work_->mesh().nodes; }
+  index_t columns() const { return rows(); }
+  const device_type& device() const requires(Work::is_streamed) { return work_->device(); }
+  const auto& place() const requires(!Work::is_streamed) { return work_->where(); }
+  void multiply(auto& where, const auto& x, const auto& y) const { work_->multiply(where, x, y); }
+  void diagonal(const auto& where, const auto& d) const { work_->operate(where, RowOperation::Diagonal, d); }
+  void magnitudes(const auto& where, const auto& s) const {
+    work_->operate(where, RowOperation::Magnitudes, s);
+  }
+
+ private:
+  Work* work_;
+};
+
 /// The sequences, and the arrays that only they know. Not copied.
 template <class Where, class T>
 class PlacedWork final : public PlacedLoops<miniapp::DeviceOf<Where>, T> {
  public:
   using Device = miniapp::DeviceOf<Where>;
+  using Number = T;
+  using Numbers = CoherentArray<T, rank<1>, LayoutRight>;
   using Steps = Sequence<Where>;
   using Fields = HeatFields<Device, T>;
   using Field = typename Fields::Field;
   static constexpr bool is_streamed = miniapp::goes_through_slices<Where>;
+  /// Whether several threads take a row.
+  static constexpr bool has_lanes = !is_streamed && !Device::memory_space::host_accessible;
 
   /// In slices OutOfMemory where the budget is too small, for a limit of `vectors` bytes more.
   PlacedWork(const Where& where, const PlacedMesh& mesh, const Problem& problem, index_t vectors)
@@ -44,8 +72,6 @@ class PlacedWork final : public PlacedLoops<miniapp::DeviceOf<Where>, T> {
         group_(linear::row_group(mesh.nodes, mesh.entry_count)),
         has_film_(problem.has_inflows),
         numbers_(mesh.nodes, mesh.memory, mesh.home),
-        x_("x", mesh.nodes, uninitialized, mesh.memory, mesh.home),
-        result_("result", mesh.nodes, uninitialized, mesh.memory, mesh.home),
         materials_("materials", static_cast<index_t>(problem.materials.size()), index_t{material_columns},
                    mesh.memory, mesh.home),
         values_("matrix", mesh.blocks, mesh.block_room, uninitialized, mesh.memory, mesh.home),
@@ -56,6 +82,8 @@ class PlacedWork final : public PlacedLoops<miniapp::DeviceOf<Where>, T> {
     miniapp::to_device(materials_, device());
     set_declarations();
     if constexpr (is_streamed) {
+      x_ = Numbers("x", mesh.nodes, uninitialized, mesh.memory, mesh.home);
+      result_ = Numbers("result", mesh.nodes, uninitialized, mesh.memory, mesh.home);
       const Stage* const stages[] = {&steady_, &balance_, &rows_, &residual_, &coupling_, &integrals_};
       for (const Stage* stage : stages)
         if (!fits(*stage, where_.budget))
@@ -65,6 +93,7 @@ class PlacedWork final : public PlacedLoops<miniapp::DeviceOf<Where>, T> {
   }
   PlacedWork(const PlacedWork&) = delete;
 
+  const Where& where() const { return where_; }
   const PlacedMesh& mesh() const override { return mesh_; }
   const Device& device() const override { return miniapp::first_device(where_); }
   const Queue<Device>& queue() const override { return queue_; }
@@ -90,11 +119,43 @@ class PlacedWork final : public PlacedLoops<miniapp::DeviceOf<Where>, T> {
     run(state_.steps ? state_ : steady_, 2, 1);
     numbers_.lift.take(on(queue_));
   }
-  void operate(RowOperation operation, const Field& x, const Field& y) override {
-    operation_ = operation;
+  void set_solver(const linear::CgOptions& options) override {
+    if (solver_) solver_->set_options(options);
+    else solver_ = std::make_unique<Solver>(MatrixOf<PlacedWork>(*this), options);
+  }
+  linear::CgResult solve(const Field& b, const Field& y) override {
+    if constexpr (is_streamed) {
+      return solver_->solve(on(queue_), b, y);
+    } else {
+      show(numbers_.b, numbers_.y);
+      const linear::CgResult result = solver_->solve(numbers_.b.array(), numbers_.y.array());
+      numbers_.y.take(on(queue_));
+      return result;
+    }
+  }
+  // What the solver asks of rows: in slices all at once,
+  void multiply(const On<Device>&, const Field& x, const Field& y) {
+    operation_ = RowOperation::Product;
     launch(on(queue_).named("x of rows"), mesh_.nodes, CopyNumber{}, in(x), out(x_));
     run(rows_, 0, 1);
     launch(on(queue_).named("result of rows"), mesh_.nodes, CopyNumber{}, in(result_), out(y));
+  }
+  void operate(const On<Device>&, RowOperation operation, const Field& y) {
+    operation_ = operation;
+    run(rows_, 0, 1);
+    launch(on(queue_).named("result of rows"), mesh_.nodes, CopyNumber{}, in(result_), out(y));
+  }
+  // over parts by launches, or loops of a sequence.
+  template <class Any>
+  void multiply(Any& where, const Numbers& x, const Numbers& y) const {
+    if constexpr (has_lanes) {
+      if (group_ == 4) return multiply_by_lanes<4>(where, x, y);
+      if (group_ == 8) return multiply_by_lanes<8>(where, x, y);
+    }
+    add_rows(where, RowOperation::Product, read(x, neighbours_of()), written(y));
+  }
+  void operate(const Where& where, RowOperation operation, const Numbers& y) const requires(!is_streamed) {
+    add_rows(where, operation, written(y));
   }
   ResidualSquares residual() override {
     release();
@@ -131,7 +192,6 @@ class PlacedWork final : public PlacedLoops<miniapp::DeviceOf<Where>, T> {
   }
 
  private:
-  using Numbers = CoherentArray<T, rank<1>, LayoutRight>;
   using Doubles = CoherentArray<double, rank<1>, LayoutRight>;
 
   // What elements give goes from loop to loop; in slices it is never in the host's memory.
@@ -176,6 +236,7 @@ class PlacedWork final : public PlacedLoops<miniapp::DeviceOf<Where>, T> {
   RowsBy offsets_of() const { return rows_by(&PlacedRanges::offsets_of); }
   RowsBy corners_of() const { return rows_by(&PlacedRanges::corners_of); }
   RowsBy elements_of() const { return rows_by(&PlacedRanges::elements_of); }
+  RowsBy blocks_of() const { return rows_by(&PlacedRanges::blocks_of); }
   auto begins() const { return fixed_row<row_block + 1>(in(mesh_.row_begins)); }
 
   // Numbers of nodes stay on the device that slices go through. They are in the mesh's own order: where that
@@ -202,7 +263,7 @@ class PlacedWork final : public PlacedLoops<miniapp::DeviceOf<Where>, T> {
   void declare_assembly(Steps& s) const {
     s.temporary(element_matrix_);
     s.temporary(element_vector_);
-    s.loop("element contributions", mesh_.elements, contributions<Kind>(),
+    s.loop("element contributions", contributions_work(mesh_.elements), contributions<Kind>(),
            fixed_row<8>(in(mesh_.element_nodes)), fixed_row<3>(in(mesh_.coordinates, nodes_of())),
            in(mesh_.element_blocks), in(mesh_.node_at, nodes_of()), materials(),
            read(numbers_.temperature.array(), nodes_of()), read(numbers_.change.array(), nodes_of()),
@@ -223,7 +284,7 @@ class PlacedWork final : public PlacedLoops<miniapp::DeviceOf<Where>, T> {
   }
   void declare_balance(Steps& s) const {
     s.temporary(element_vector_);
-    s.loop("element contributions", mesh_.elements, contributions<StateTerm>(),
+    s.loop("element contributions", contributions_work(mesh_.elements), contributions<StateTerm>(),
            fixed_row<8>(in(mesh_.element_nodes)), fixed_row<3>(in(mesh_.coordinates, nodes_of())),
            in(mesh_.element_blocks), in(mesh_.node_at, nodes_of()), materials(),
            read(numbers_.temperature.array(), nodes_of()), read(numbers_.change.array(), nodes_of()),
@@ -264,6 +325,24 @@ class PlacedWork final : public PlacedLoops<miniapp::DeviceOf<Where>, T> {
     else add(in(mesh_.own_coordinates, everything));
   }
 
+  template <class Any, class... NodeNumbers>
+  void add_rows(Any& where, RowOperation operation, const NodeNumbers&... numbers) const {
+    linear::launch_or_add(
+        "rows", where, row_work(), EachPlacedRow<MakeApplyRow>{mesh_.nodes, {operation, group_}},
+        in(mesh_.node_at, places_of()), begins(), in(mesh_.entries), in(values_), numbers...);
+  }
+  template <int Lanes, class Any>
+  void multiply_by_lanes(Any& where, const Numbers& x, const Numbers& y) const {
+    const auto by = [](RowsBy rows) {
+      rows.f.of_block = row_block * Lanes;
+      return rows;
+    };
+    linear::launch_or_add("rows", where, block_size(128, mesh_.nodes * Lanes), MultiplyByLanes<Lanes>{},
+                          fixed_row<row_block + 1>(in(mesh_.row_begins, by(blocks_of()))),
+                          in(mesh_.entries, by(blocks_of())), in(values_, by(blocks_of())),
+                          in(x, by(neighbours_of())), out(y, by(places_of())));
+  }
+
   // ---- how they run
 
   template <class... N>
@@ -274,13 +353,13 @@ class PlacedWork final : public PlacedLoops<miniapp::DeviceOf<Where>, T> {
   static constexpr int least_slots = 2;
 
   // Within the budget, with as many slices as the model wants, or the least.
-  auto where(const Stage& stage, index_t budget, bool least) const requires(is_streamed) {
+  auto where_of(const Stage& stage, index_t budget, bool least) const requires(is_streamed) {
     const auto at = streamed(queue_, budget - stage.beside);
     return least ? at.slots(least_slots) : at;
   }
   bool plans(const Stage& stage, index_t budget, bool least) const {
     if (budget <= stage.beside) return false;
-    Steps dry(stage.label, where(stage, budget, least).dry_run());
+    Steps dry(stage.label, where_of(stage, budget, least).dry_run());
     stage.declare(dry);
     try {
       dry.run_loops(stage.loops);
@@ -312,7 +391,7 @@ class PlacedWork final : public PlacedLoops<miniapp::DeviceOf<Where>, T> {
   void run(Stage& stage, int first, int loops) {
     if constexpr (is_streamed) {
       if (active_ != &stage) release();
-      if (!stage.steps) make(stage, where(stage, where_.budget, !plans(stage, where_.budget, false)));
+      if (!stage.steps) make(stage, where_of(stage, where_.budget, !plans(stage, where_.budget, false)));
       active_ = &stage;
       // Plans differ, and buffers are exchanged: the old ones are free when nothing is under way that might
       // use them. Beside a pass that costs nothing.
@@ -343,7 +422,7 @@ class PlacedWork final : public PlacedLoops<miniapp::DeviceOf<Where>, T> {
   bool has_film_;
   Fields fields_;
   LoopNumbers<Where, T> numbers_;
-  Numbers x_, result_;        // of rows
+  Numbers x_, result_;        // of rows, in slices
   Doubles rest_, magnitude_;  // while the residual is computed
   PlacedNodeArray<T, rank<2>> materials_;
   PlacedNodeArray<T, rank<2>> values_;  // (block, k): as the entries
@@ -361,6 +440,8 @@ class PlacedWork final : public PlacedLoops<miniapp::DeviceOf<Where>, T> {
       residual_{"residual", 1}, coupling_{"coupling", 1}, integrals_{"integrals", 1};
   Stage* active_ = nullptr;  // has memory of the device
   StreamTotals totals_;
+  using Solver = linear::ConjugateGradients<MatrixOf<PlacedWork>>;
+  std::unique_ptr<Solver> solver_;
 };
 
 }  // namespace strata::inline STRATA_ABI::thermal

@@ -1,7 +1,6 @@
-// The values of blocks of a box's rows, each by itself, as a part of a grid of devices makes them: the nodes
-// of a reduction without the tree above them. A warp computes a node, or two do, and a first lane stores the
-// value. Compiled by nvcc only.
-// SPDX-License-Identifier: Apache-2.0
+// The values of blocks of a range, or of a box's rows, each by itself, as one of several devices makes them:
+// the nodes of a reduction without the tree above them. A warp computes a node, or two do, and a first lane
+// stores the value. Compiled by nvcc only. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>
@@ -16,7 +15,7 @@ namespace strata::inline STRATA_ABI::detail {
 template <class Nodes, class Reducer, class Store, class Threads>
 struct CudaBlockValues {
   using T = typename Reducer::value_type;
-  Nodes nodes;  // of a box
+  Nodes nodes;  // of a box, or RangeAsRow
   Reducer reducer;
   Store store;
   index_t first_row;

@@ -45,6 +45,16 @@ struct CudaKernelLaunch : CudaForLaunch {
     cuda_reduce_blocks<Static>(info, rows, blocks, box_nodes<Rank>(range, body), reducer, store);
   }
 
+  /// The values of the blocks of a range, each by itself: store(0, block, value). `R` as above.
+  template <class R, class Body, class Reducer, class Store>
+  static void reduce_range_blocks(const LaunchInfo& info, const R& range, const Body& body,
+                                  const Reducer& reducer, const Store& store) {
+    using Static = typename HintsOf<R>::static_hints;
+    const BlockRange blocks = reduction_blocks(range.begin, range.end);
+    const RangeAsRow<Body> nodes{{body, range.begin, range.end, blocks.first, blocks.last}, range.end};
+    cuda_reduce_blocks<Static>(info, {0, 1}, {blocks.first, blocks.last}, nodes, reducer, store);
+  }
+
   template <class Body, class Reducer, class Finish>
   static void reduce_array(const LaunchInfo& info, const ChunkRange& range, const Body& body,
                            const Reducer& reducer, const Finish& finish) {

@@ -52,6 +52,13 @@ struct RangeNodes {
   __device__ Items items(index_t node) const { return {*this, items_of_block(node, begin, end).begin}; }
 };
 
+/// The same as a row of a box, number 0.
+template <class Body>
+struct RangeAsRow : RangeNodes<Body> {
+  index_t row_items;
+  static constexpr int log2_row = 0;
+};
+
 /// The nodes of a box: each row has `blocks` of them, numbered from row * 2^log2_row on; the other numbers
 /// are of no node, which makes the tree pairwise within a row and then over rows.
 template <int Rank, class Body>

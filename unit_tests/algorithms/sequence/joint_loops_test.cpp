@@ -181,6 +181,56 @@ TEST_F(JointLoops, LoopsWithValuesForTheHostAreLaunchedBetweenThem) {
   EXPECT_EQ(sums.size(), 4u);
 }
 
+struct SumOfSquares {
+  using value_type = double;
+  STRATA_FUNCTION void operator()(auto i, auto x, double& sum) const { sum += x(i) * x(i); }
+  STRATA_FUNCTION static void init(double& sum) { sum = 0; }
+  STRATA_FUNCTION static void join(double& sum, const double& other) { sum += other; }
+};
+struct SetFactor {
+  STRATA_FUNCTION void operator()(const double& sum, auto factor) const { factor() = 1 / (1 + sum); }
+};
+struct Grow {
+  STRATA_FUNCTION void operator()(auto i, auto factor, auto sum, auto x) const {
+    x(i) = x(i) * (1 + factor()) + 1e-9 * sum();
+  }
+};
+
+// With results on the device a sum is two launches of the same call: of the parts, and of what joins them.
+TEST_F(JointLoops, SumsThatStayOnADeviceAreInTheSameCallWithTheBitsOfOneDevice) {
+  const index_t n = 5000;
+  std::vector<double> expected;
+  for (const int devices : {1, 2, 3}) {
+    CoherentArray<double, rank<1>> x("x", n);
+    CoherentArray<double, rank<0>> factor("factor"), sum("sum");
+    {
+      const auto all = x.write();
+      for (index_t i = 0; i < n; ++i) all(i) = 1 / (1. + static_cast<double>(i));
+    }
+    Sequence steps("steps", across(emulated_devices(devices)));
+    steps.loop_reduce("sum", n, SumOfSquares{}, sum, in(x));
+    steps.loop_reduce("factor", n, SumOfSquares{}, finalize(SetFactor{}, out(factor, everything)), in(x));
+    steps.loop("grow", n, Grow{}, in(factor, everything), in(sum, everything), inout(x));
+    steps.run(3);
+    {
+      const HostCalls calls;
+      steps.run(17);
+      if (devices > 1) {
+        EXPECT_EQ(calls.graphs, 2) << devices;  // of 16 steps, and of one
+        EXPECT_EQ(calls.others, 0) << devices;
+      }
+    }
+    steps.run_loops(2);  // a part of a step
+    std::vector<double> found;
+    const auto all = x.read();
+    for (index_t i = 0; i < n; ++i) found.push_back(all(i));
+    found.push_back(factor.read()());
+    found.push_back(sum.read()());
+    if (devices == 1) expected = found;
+    EXPECT_EQ(found, expected) << devices;
+  }
+}
+
 TEST_F(JointLoops, AreLaunchedOneByOneWhereMemoryIsTooSmallForAllOfThem) {
   const index_t n = 1000, bytes = 8 * n;
   const Numbers x("x", n), y("y", n), z("z", n);

@@ -2,6 +2,8 @@
 // same problems in core, the former within the memory that they may take.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -9,8 +11,10 @@
 
 #include <unistd.h>
 
+#include <strata/algorithms/coherent_reduce.hpp>
 #include <strata/devices/emulated/control.hpp>
 #include <strata/miniapps/thermal/make_heat.hpp>
+#include <strata/miniapps/thermal/placed_mesh.hpp>
 #include <strata/miniapps/thermal/run.hpp>
 
 #include "messages.hpp"
@@ -22,6 +26,21 @@ using namespace strata;
 using namespace strata_tests;
 using namespace strata::thermal;
 
+using Nodes = std::vector<std::array<double, 3>>;
+using Elements = std::vector<std::array<int, 8>>;
+void write_mesh(const std::string& path, const Nodes& nodes, const Elements& elements) {
+  std::ofstream file(path);
+  file.precision(17);
+  file << "MeshVersionFormatted 2\nDimension 3\nVertices\n" << nodes.size() << "\n";
+  for (const auto& x : nodes) file << x[0] << " " << x[1] << " " << x[2] << " 0\n";
+  file << "Hexahedra\n" << elements.size() << "\n";
+  for (const auto& e : elements) {
+    for (const int n : e) file << n + 1 << " ";
+    file << "1\n";
+  }
+  file << "End\n";
+}
+
 // A bar of 5 x 4 x 100 elements whose nodes and elements are numbered at random, as a file.
 std::string shuffled_bar(const std::string& name) {
   const std::string path = ::testing::TempDir() + "shuffled_bar_" + name + ".mesh";
@@ -30,8 +49,8 @@ std::string shuffled_bar(const std::string& name) {
   std::vector<int> number(static_cast<std::size_t>(nx * ny * nz));
   for (std::size_t k = 0; k < number.size(); ++k) number[k] = static_cast<int>(k);
   std::shuffle(number.begin(), number.end(), random);
-  std::vector<std::array<double, 3>> nodes(number.size());
-  std::vector<std::array<int, 8>> elements;
+  Nodes nodes(number.size());
+  Elements elements;
   const auto node = [&](int i, int j, int k) {
     return number[static_cast<std::size_t>(i + nx * (j + ny * k))];
   };
@@ -45,16 +64,30 @@ std::string shuffled_bar(const std::string& name) {
                               node(i, j + 1, k + 1)});
       }
   std::shuffle(elements.begin(), elements.end(), random);
-  std::ofstream file(path);
-  file.precision(17);
-  file << "MeshVersionFormatted 2\nDimension 3\nVertices\n" << nodes.size() << "\n";
-  for (const auto& x : nodes) file << x[0] << " " << x[1] << " " << x[2] << " 0\n";
-  file << "Hexahedra\n" << elements.size() << "\n";
-  for (const auto& e : elements) {
-    for (const int n : e) file << n + 1 << " ";
-    file << "1\n";
+  write_mesh(path, nodes, elements);
+  return path;
+}
+
+// 50 elements around an axis, in two layers: the row of the node in the middle has 303 entries, too many for
+// the places of elements in it.
+std::string wheel(const std::string& name) {
+  const std::string path = ::testing::TempDir() + "wheel_" + name + ".mesh";
+  constexpr int sectors = 50, ring = 2 * sectors + 1;
+  Nodes nodes;
+  Elements elements;
+  for (int layer = 0; layer < 3; ++layer) {
+    nodes.push_back({0, 0, 0.5 * layer});
+    for (int k = 0; k < 2 * sectors; ++k) {
+      const double angle = 3.14159265358979 * k / sectors, radius = k % 2 == 0 ? 1 : 1.05;
+      nodes.push_back({radius * std::cos(angle), radius * std::sin(angle), 0.5 * layer});
+    }
   }
-  file << "End\n";
+  for (int layer = 0; layer < 2; ++layer)
+    for (int k = 0; k < sectors; ++k) {
+      const int base = ring * layer, a = base + 1 + 2 * k, c = base + 1 + (2 * k + 2) % (2 * sectors);
+      elements.push_back({base, a, a + 1, c, base + ring, a + ring, a + 1 + ring, c + ring});
+    }
+  write_mesh(path, nodes, elements);
   return path;
 }
 
@@ -192,9 +225,11 @@ TYPED_TEST(ThermalStreamed, TheBitsOfTheProblemInCore) {
 // On hosts, and where there are several devices of the kind.
 TYPED_TEST(ThermalStreamed, InPartsTheBitsOfTheProblemInCore) {
   const std::string bar = shuffled_bar(std::string("parts_") + strata_tests::device_name<TypeParam>()),
+                    round = wheel(std::string("parts_") + strata_tests::device_name<TypeParam>()),
                     bent = "box:5x4x60:1,1,6:random=0.15";
   const Case cases[] = {
       {"steady", bent},
+      {"long rows", round},
       {"shuffled, chebyshev", bar, 0, 0, 0, linear::Preconditioner::Chebyshev},
       {"in time", bent, 0, 0, 0.01},
       {"nonlinear in time", bar, 0.1, 0.02, 0.01},
@@ -222,7 +257,38 @@ TYPED_TEST(ThermalStreamed, InPartsTheBitsOfTheProblemInCore) {
               std::string::npos);
   }
   std::remove(bar.c_str());
+  std::remove(round.c_str());
   if (most < 2) GTEST_SKIP() << "there is one device";
+}
+
+TEST(PlacedParts, AreWholeBlocksOfRowsAndCutWhereSumsAreIfTheyAreLarge) {
+  for (const char* const box : {"box:2x1x1", "box:7x6x5", "box:40x40x40"}) {
+    const PlacedMesh mesh = make_placed_mesh(box, 0, {});
+    for (const std::size_t devices : {1, 2, 3, 4}) {
+      const std::vector<double> sizes = part_sizes(mesh, devices);
+      ASSERT_EQ(sizes.size(), devices);
+      index_t sum = 0;
+      for (std::size_t k = 0; k + 1 < devices; ++k) {
+        sum += static_cast<index_t>(sizes[k]);
+        EXPECT_EQ(sum % row_block, 0) << box << ", " << devices;
+      }
+      EXPECT_EQ(sum + static_cast<index_t>(sizes.back()), mesh.nodes) << box << ", " << devices;
+      if (mesh.nodes >= 16384 * static_cast<index_t>(devices)) {
+        EXPECT_EQ(sizes, reduction_sizes(mesh.nodes, devices)) << devices;
+      }
+    }
+  }
+}
+
+// Parts that are cut where sums are, and rows that several threads of a GPU take.
+TYPED_TEST(ThermalStreamed, LargePartsHaveTheBitsOfTheProblemInCoreSlow) {
+  const Case c{"large", "box:32x32x40:1,1,2:random=0.15"};
+  const int most = TypeParam::memory_space::host_accessible ? 2 : std::min(TypeParam::count(), 2);
+  if (most < 2) GTEST_SKIP() << "there is one device";
+  HeatRequest request = request_of(c);
+  request.devices = most;
+  const auto in_core = this->make(c), parts = make_heat(TypeParam{}, request);
+  expect_same(solved(*parts, c), solved(*in_core, c), c.name);
 }
 
 TYPED_TEST(ThermalStreamed, TheStagesOfASteadySolveInCore) {

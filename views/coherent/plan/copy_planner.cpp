@@ -91,7 +91,9 @@ void CopyPlanner::add(int array, Arrivals& arrivals, const Box& box, MemoryId fr
   const double end = arrival(arrivals, box, from, to, bytes);
   copies_.push_back({array, box, from, to, copies_to(arrivals, from, box)});
   ends_.push_back(end);
-  sends_[from] = gets_[to] = end;
+  gets_[to] = end;
+  // A short copy takes its time to begin, in which its sender may begin others.
+  sends_[from] = links_->is_short(from, to, bytes) ? end - links_->seconds(from, to, 0) : end;
   arrivals.copies[to].insert(static_cast<int>(copies_.size()) - 1, box);
   arrivals.memories.update(box, [&](MemorySet memories) { return memories.with(to); });
 }

@@ -27,6 +27,7 @@ class Planner {
   }
 
   void add(int number, const JointLaunch& launch) {
+    for (const JointPart& part : launch) kernels_[part.memory] = part.queue;
     copy_what_is_read(launch);
     for (const JointPart& part : launch)
       for (const JointUse& use : part.uses)
@@ -52,12 +53,8 @@ class Planner {
     for (const PlannedCopy& copy : planner.copies()) {
       WorkList after;
       order(copy.array, copy.from).before_read(copy.box, after);
+      JointOperation operation{JointOperation::Kind::Copy, copy_queue(launch, copy, after), {}};
       order(copy.array, copy.to).before_write(copy.box, after);
-      JointOperation operation{JointOperation::Kind::Copy,
-                               copy.from == host_memory ? queue(JointQueue::Kind::Upload, copy.to)
-                               : copy.to == host_memory ? queue(JointQueue::Kind::Download, copy.from)
-                                                        : queue(JointQueue::Kind::Peer, copy.to),
-                               {}};
       operation.array = copy.array;
       operation.box = copy.box;
       operation.from = copy.from;
@@ -67,6 +64,25 @@ class Planner {
       note(copy.array, copy.to, AccessMode::Out, {copy.box}, work);
       change({copy.array, copy.to, copy.box, true});
     }
+  }
+
+  // A short copy of what a kernel has just made follows that on its own queue: a queue that waits for another
+  // one begins late, by more than the copy takes. Not where work items that need none of it run meanwhile.
+  int copy_queue(const JointLaunch& launch, const PlannedCopy& copy, const WorkList& makers) {
+    if (copy.from == host_memory) return queue(JointQueue::Kind::Upload, copy.to);
+    if (copy.to == host_memory) return queue(JointQueue::Kind::Download, copy.from);
+    const double bytes = static_cast<double>(copy.box.size()) *
+                         static_cast<double>(element_bytes_[static_cast<std::size_t>(copy.array)]);
+    const auto kernels = kernels_.find(copy.from);
+    const bool is_hidden = std::any_of(launch.begin(), launch.end(), [&](const JointPart& part) {
+      return part.memory == copy.to && part.has_early;
+    });
+    if (kernels != kernels_.end() && !is_hidden && links_.is_short(copy.from, copy.to, bytes)) {
+      const int made_by = queue(JointQueue::Kind::Kernels, kernels->second);
+      for (const Work maker : makers)
+        if (maker.queue == made_by) return made_by;
+    }
+    return queue(JointQueue::Kind::Peer, copy.to);
   }
 
   void add_kernels(int launch, int number, const JointPart& part) {
@@ -159,6 +175,7 @@ class Planner {
   std::map<Place, WorkOrder> orders_;
   std::map<Place, JointPlan::Touched> touched_;
   std::map<std::pair<int, int>, std::uint64_t> waited_;  // by a queue for another one
+  std::map<MemoryId, int> kernels_;                      // the queue of the kernels of a memory's device
 };
 
 }  // namespace

@@ -239,6 +239,38 @@ TEST(JointPlan, OfAStencilStepCopiesHalosAndLaunchesWhatNeedsNoneFirst) {
   EXPECT_EQ(count(Kind::All), 0);
   for (int a = 0; a < 2; ++a) EXPECT_TRUE(step.after[at(a)].same_as(step.before[at(a)]));
 }
+// A value that the first device makes and all read, or one of many bytes; maybe with work that needs none of
+// it first.
+JointPlan plan_of_shared_value(index_t bytes, bool has_early) {
+  const MemoryLinks links(4, {1e-5, 55e9}, {1e-5, 395e9});
+  const std::vector<Directory> directories(1, Directory(line(0, 1), MemorySet{host_memory}));
+  JointLaunch make, take;
+  make.push_back({0, 1, {{0, AccessMode::Out, {line(0, 1)}, {}}}, false});
+  for (int p = 0; p < 3; ++p)
+    take.push_back({p, static_cast<MemoryId>(p + 1), {{0, AccessMode::In, {line(0, 1)}, {}}}, has_early});
+  return plan_jointly({make, take}, directories, {bytes}, links);
+}
+TEST(JointPlan, ShortCopiesFollowTheirMakerOnItsQueueUnlessWorkHidesThem) {
+  const auto queues_of = [](const JointPlan& plan) {
+    std::vector<JointQueue> queues;
+    for (const JointOperation& o : plan.operations)
+      if (o.kind == Kind::Copy) {
+        EXPECT_EQ(o.from, 1) << "the copies begin together: none waits for another device's";
+        queues.push_back(plan.queues[at(o.queue)]);
+      }
+    return queues;
+  };
+  using Queue = JointQueue::Kind;
+  const JointQueue maker{Queue::Kernels, 0};
+  EXPECT_EQ(queues_of(plan_of_shared_value(64, false)), (std::vector{maker, maker}));
+  EXPECT_EQ(queues_of(plan_of_shared_value(64, true)),
+            (std::vector{JointQueue{Queue::Peer, 2}, JointQueue{Queue::Peer, 3}}));
+  const JointPlan large = plan_of_shared_value(index_t{1} << 30, false);
+  for (const JointOperation& o : large.operations)
+    if (o.kind == Kind::Copy) {
+      EXPECT_EQ(large.queues[at(o.queue)].kind, Queue::Peer);
+    }
+}
 TEST(JointPlan, OfManyStepsChangesNoMoreThanThatOfOne) {
   const index_t n = 100;
   const std::vector<Directory> directories(2, Directory(line(0, n), MemorySet{host_memory}));
