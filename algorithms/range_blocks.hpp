@@ -59,13 +59,16 @@ void make_range_values(const char* label, const On<D>& on, const R& work, const 
   static_assert(W::rank == 1);
   using Body = BodyFor<D, typename W::tag, K, 1>;
   const auto range = W::get(work);
-  check_kernel<On<D>, K>();
+  static_assert(check_kernel<On<D>, K>());
   if constexpr (reduces_range_blocks<D, std::remove_const_t<decltype(range)>, Body, Reducer,
                                      StoreBlockValue<V>>) {
-    Capture views = make_capture<On<D>, K>();
-    const auto body = captured(views, [&] { return Body{kernel}; });
-    const auto store = captured(views, [&] { return to; });
-    const LaunchInfo info = make_info<D, K, typename W::tag>(label, on, views);
+    Capture views = make_capture<D>();
+    CaptureScope scope(views);
+    const Body body{kernel};
+    const StoreBlockValue<V> store = to;
+    scope.end();
+    const LaunchInfo info =
+        make_info<D>(label, on, views, typeid(FunctorOf<K>).name(), tag_type<typename W::tag>());
     D::execution::reduce_range_blocks(info, range, body, reducer, store);
   } else {
     const BlockRange blocks = reduction_blocks(range.begin, range.end);

@@ -180,11 +180,12 @@ void launch_claiming(const char* label, const On<D>& where, const R& work, const
       box.lower[d] = range.lower[d];
       box.extent[d] = std::max<index_t>(0, range.upper[d] - range.lower[d]);
     }
-  Capture views = make_capture<On<D>, K>();
-  const auto teams_body = captured(views, [&] {
-    return BodyFor<D, void, Work, teams_rank>{Work{Body{bound}, box, claims}};
-  });
-  const LaunchInfo info = make_info<D, K, typename W::tag>(label, where, views);
+  Capture views = make_capture<D>();
+  CaptureScope scope(views);
+  const BodyFor<D, void, Work, teams_rank> teams_body{Work{Body{bound}, box, claims}};
+  scope.end();
+  const LaunchInfo info =
+      make_info<D>(label, where, views, typeid(FunctorOf<K>).name(), tag_type<typename W::tag>());
   D::execution::for_teams(info, WorkOf<Teams>::get(teams(claims.teams)), teams_body);
 }
 
