@@ -63,7 +63,7 @@ class SharedLaunches {
   /// Of which kernels can claim for themselves, beside the host that claims for them.
   void managed() {
     mode_ = MemoryMode::Managed;
-    map(is_gpu<D> ? 4096 : 16);
+    map();
     stencil_of_points();
     assembly();
     mode_ = MemoryMode::Pinned;
@@ -86,7 +86,7 @@ class SharedLaunches {
     }
   }
 
-  void map(int terms = 256) {
+  void map() {
     using strata::in, strata::out;
     const index_t n = is_gpu<D> ? index_t{1} << 24 : 4096;
     const strata::CoherentArray<float, strata::rank<1>> x("x", n, strata::uninitialized, mode_, main_in(D{})),
@@ -98,7 +98,7 @@ class SharedLaunches {
     measure(
         "map", n,
         [&](const auto& where) {
-          return claims_of([&] { return launch(where, n, Polynomial{terms}, in(x), out(y)); });
+          return claims_of([&] { return launch(where, n, Polynomial{256}, in(x), out(y)); });
         },
         [&] { return values_of(y); });
   }
