@@ -238,24 +238,45 @@ void launch_blocks(const char* label, const On<D>& on, const R& work, const K& k
                     Reduction::template reducer<KernelCallOf<D>>(kernel, into),
                     StoreBlockValue<Values>{Values(base, split.partials.extent(0)), split.blocks.first});
 }
-// The end of a reduction by blocks: one over rows of one item each, which take the places of the blocks.
+// The end of a reduction by blocks: one over rows of one item each, which take the places of nodes of 2^3
+// blocks. An item joins those, which are few: their loads are in flight together.
+inline constexpr int joined_level = 3;
 template <class Reducer>
-struct TakeBlockValue : Reducer {
+struct JoinBlockValues : Reducer {
   using value_type = typename Reducer::value_type;
-  index_t first;
+  BlockRange blocks;
+
   template <class P>
-  STRATA_FUNCTION void operator()(index_t block, index_t, const P& values, value_type& value) const {
-    value = values(block - first);
+  STRATA_FUNCTION void operator()(index_t node, index_t, const P& values, value_type& value) const {
+    take<joined_level>(values, node << joined_level, value);
+  }
+
+ private:
+  // The value of 2^Level blocks from `first` on, of those that there are: one at least.
+  template <int Level, class P>
+  STRATA_FUNCTION void take(const P& values, index_t first, value_type& value) const {
+    if constexpr (Level == 0) {
+      value = values(first - blocks.first);
+    } else {
+      const index_t middle = first + (index_t{1} << (Level - 1));
+      if (middle >= blocks.last) return take<Level - 1>(values, first, value);
+      if (middle <= blocks.first) return take<Level - 1>(values, middle, value);
+      value_type right;
+      take<Level - 1>(values, first, value);
+      take<Level - 1>(values, middle, right);
+      this->join(value, right);
+    }
   }
 };
 template <class T, class K, class Into>
 auto join_of_blocks(const K& kernel, const Into& into, const SplitReduction<T>& split) {
   const auto reducer = ReductionOf<K, Into>::reducer(kernel, into);
-  return TakeBlockValue<std::remove_const_t<decltype(reducer)>>{reducer, split.blocks.first};
+  return JoinBlockValues<std::remove_const_t<decltype(reducer)>>{reducer, split.blocks};
 }
 template <class T>
 MDRange<2> work_of_blocks(const SplitReduction<T>& split) {
-  return mdrange({split.blocks.first, index_t{0}}, {split.blocks.last, index_t{1}});
+  return mdrange({split.blocks.first >> joined_level, index_t{0}},
+                 {((split.blocks.last - 1) >> joined_level) + 1, index_t{1}});
 }
 
 // The kernels of the groups `mine`: their values go to the partial results, of which `base` is the first.
