@@ -2,7 +2,8 @@
 // of several makes of its part.
 //
 // On GPUs the threads of a warp take the lanes of a block (execution::reduce_range_blocks), as in a
-// reduction. Elsewhere a work item makes a block. SPDX-License-Identifier: Apache-2.0
+// reduction. Elsewhere a work item makes a block.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/kernel.hpp>

@@ -1,6 +1,7 @@
 // deep_copy between layouts, strides and element types, against memcpy of as many bytes and a blocked
 // transpose by hand. On a GPU also fills, and copies to and from the host, pinned and pageable, against
-// CUDA's own and the link. SPDX-License-Identifier: Apache-2.0
+// CUDA's own and the link.
+// SPDX-License-Identifier: Apache-2.0
 #include "baselines/deep_copy.hpp"
 
 #include <algorithm>

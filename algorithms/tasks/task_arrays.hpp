@@ -4,7 +4,8 @@
 // makes it; the end of the last one lets others in again. What was copied of an array meanwhile is added up.
 //
 // Others that wait for an array have it after the tasks that held it when they began to wait: threads that
-// add more wait behind them. SPDX-License-Identifier: Apache-2.0
+// add more wait behind them.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
