@@ -88,10 +88,11 @@ function(strata_add_tests folder)
 endfunction()
 
 # Sources that are compiled with -O1, and so without the precompiled header, which is of one level: several as one here,
-# as CMake's batches take no source that has options of its own.
+# as CMake's batches take no source that has options of its own. Under a sanitizer each by itself: there they are
+# the long ones.
 function(_strata_optimise_tests programs)
   set(sources ${ARGN})
-  if(STRATA_UNITY)
+  if(STRATA_UNITY AND NOT STRATA_SANITIZER)
     _strata_test_batches(batches 4 ${ARGN})
     set_property(SOURCE ${ARGN} PROPERTY HEADER_FILE_ONLY ON)
     set(sources)
