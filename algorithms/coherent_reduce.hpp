@@ -25,7 +25,7 @@
 namespace strata::inline STRATA_ABI {
 
 /// How many of `items` work items each of so many devices adds up: sizes for across(...).weighted(...), by
-/// which launches over as many rows are cut where sums over them are.
+/// which launches over as many rows are cut where sums over them are. Equal ones where there are no items.
 std::vector<double> reduction_sizes(index_t items, std::size_t devices);
 
 namespace detail {
@@ -181,8 +181,9 @@ JoinGroups<Reducer, F> join_groups(const Reducer& reducer, const F& finish, cons
 }
 
 // The groups of a reduction over several devices, and the values of each, which may be kept. A group takes a
-// launch. Devices whose launches take longer than they run make the values of all blocks instead, in one, if
-// the result stays on a device, which joins them in another.
+// launch of a host. On GPUs, where launches take as long as many kernels run, a part makes the values of all
+// its blocks in one launch instead, if the result stays on a device, which joins them in another. That sends
+// a value for each 512 items there, however many items there are.
 template <class T>
 struct SplitReduction {
   std::vector<ReductionGroup> groups;

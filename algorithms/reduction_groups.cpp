@@ -71,6 +71,7 @@ std::vector<ReductionGroup> groups_of_part(ResidentRows range, ResidentRows item
 }  // namespace detail
 
 std::vector<double> reduction_sizes(index_t items, std::size_t devices) {
+  if (items <= 0) return std::vector<double>(devices, 1);
   std::vector<double> sizes(devices, 0);
   const ResidentRows all{0, items};
   for (const auto& group : detail::reduction_groups(all, devices, {}, detail::reduction_block))

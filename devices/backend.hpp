@@ -145,6 +145,7 @@ struct CopySide {
   const LayoutDescriptor* layout;
   const char* label;
   DeviceInstance* instance;  // that owns the memory
+  bool is_own = false;       // allocated by the library: kernels of all GPUs that are linked to it reach it
 };
 
 /// One device instance.

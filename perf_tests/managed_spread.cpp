@@ -84,7 +84,8 @@ int main(int argc, char** argv) {
       HostSide host(std::min(8, processors()));
       for (const index_t bytes : {index_t{256} << 20, index_t{1} << 30})
         for (const Pattern pattern : {Pattern::Full, Pattern::Partial, Pattern::Multikernel})
-          measure<D>(options, report, pattern, options.n > 0 ? options.n * 4 : bytes, host);
+          if (options.n == 0 || bytes == index_t{1} << 30)
+            measure<D>(options, report, pattern, options.n > 0 ? options.n * 4 : bytes, host);
     } else if (options.device == D::name) {
       std::printf("left out: %s, whose kernels have no memory of their own\n", D::name);
     }

@@ -43,6 +43,7 @@
 #include <strata/devices/emulated/control.hpp>
 #include <strata/devices/graph.hpp>
 #include <strata/devices/queue.hpp>
+#include <strata/version.hpp>
 #include <strata/views/atomic.hpp>
 #include <strata/views/bitset.hpp>
 #include <strata/views/coherent/coherent_array.hpp>

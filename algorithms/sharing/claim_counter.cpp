@@ -9,7 +9,8 @@ namespace strata::inline STRATA_ABI::detail::sharing {
 
 ClaimCounter::ClaimCounter(ResidentRows range, index_t unit, bool devices_first)
     : range_{range.begin, std::max(range.begin, range.end)}, unit_(unit), devices_first_(devices_first) {
-  while (rows_of(range_) / unit_ >= most_units - 1) unit_ *= 2;
+  // A range that begins within a unit has one more, and a last one.
+  while (rows_of(range_) / unit_ >= most_units - 2) unit_ *= 2;
   origin_ = floor_div(range_.begin, unit_) * unit_;
   units_ = rows_of(range_) > 0 ? floor_div(range_.end - 1, unit_) - floor_div(range_.begin, unit_) + 1 : 0;
 }

@@ -102,13 +102,13 @@ void CleanFirstOrder::victims(const RoomRequest& request, std::vector<ArrayId>& 
     chosen.push_back(array);
     bytes += graph_->array(array).bytes;
   };
-  const bool is_ordered = this->is_ordered(request.device);
-  for (const bool is_dirty : {false, true})
-    for (const ArrayId array : arrays(request.device)) {
-      if (is_ordered || bytes >= request.bytes) break;
-      const Kind kind = places_[at(array, request.device)].kind;
-      if (kind.is_dirty == is_dirty && !(kind.is_kept && request.is_prefetch)) add(array);
-    }
+  if (!is_ordered(request.device))
+    for (const bool is_dirty : {false, true})
+      for (const ArrayId array : arrays(request.device)) {
+        if (bytes >= request.bytes) break;
+        const Kind kind = places_[at(array, request.device)].kind;
+        if (kind.is_dirty == is_dirty && !(kind.is_kept && request.is_prefetch)) add(array);
+      }
   for (const bool is_dirty : {false, true}) {
     const Entries& loose = entries(request.device, {is_dirty, false});
     const Entries& kept = entries(request.device, {is_dirty, true});

@@ -164,7 +164,9 @@ void CudaQueue::copy(const CopySide& destination, const CopySide& source, std::s
       continue;
     }
     const bool reaches = peer != nullptr && reach_peer(here, peer->space.instance);  // for speed
-    if (contiguous && reaches && peer == &destination && piece.run_bytes <= most_sent_by_kernel)
+    // Memory of others, of a pool or mapping of theirs, may be closed to kernels of this GPU.
+    if (contiguous && reaches && peer == &destination && peer->is_own &&
+        piece.run_bytes <= most_sent_by_kernel)
       check(enqueue_copy(stream(), destination.data, source.data, piece));
     else if (contiguous)
       check(cudaMemcpyAsync(static_cast<char*>(destination.data) + piece.dst_offset,

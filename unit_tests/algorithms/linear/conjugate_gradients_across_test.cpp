@@ -265,7 +265,8 @@ TYPED_TEST(LinearCgAcross, SaysWhatDoesNotFit) {
 }
 
 TEST(ReductionSizes, AreWhereSumsAreCut) {
-  for (const index_t items : {0, 100, 512, 5000, 1000000, 10124352})
+  EXPECT_EQ(reduction_sizes(0, 3), std::vector<double>(3, 1)) << "weights that are all zero are refused";
+  for (const index_t items : {1, 100, 512, 5000, 1000000, 10124352})
     for (const std::size_t devices : {1, 2, 3, 4, 8}) {
       const std::vector<double> sizes = reduction_sizes(items, devices);
       ASSERT_EQ(sizes.size(), devices);

@@ -1,6 +1,6 @@
 // Random shared launches: devices, memory modes, weights, ranges, sizes of parts, who claims them, and
-// failures. Each gives the
-// right values, or an error, after which each element has its old value, its new one, or is named as lost.
+// failures. Each gives the right values, or an error, after which each element has its old value, its new
+// one, or is named as lost.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <string>
