@@ -34,8 +34,8 @@ class ClaimingRun {
 
   ClaimingRun(const SharedWork& work, const SharePlan& plan, const LaunchRecord& record, SharedLedger& ledger,
               Clock::time_point begin);
-  /// Whether kernels were enqueued on all devices. Otherwise those that were have ended, the arrays have it as
-  /// a failed launch, and all is to be done again. Afterwards the ledger has what is left.
+  /// Whether kernels were enqueued on all devices. Otherwise those that were have ended, the arrays have it
+  /// as a failed launch, and all is to be done again. Afterwards the ledger has what is left.
   bool run();
 
  private:

@@ -260,8 +260,12 @@ CopySide Coherence::side(CoherentState& array, MemoryId memory, const LayoutDesc
   if (memory == host_memory)
     return {array.main.base, array.main.space, &layout, array.label.c_str(), array.main.device};
   DeviceInstance* const device = memories[memory].device;
-  return {base != nullptr ? base : array.instance(memory).base(), device->space(), &layout,
-          array.label.c_str(), device, array.adopted_on != device};
+  return {base != nullptr ? base : array.instance(memory).base(),
+          device->space(),
+          &layout,
+          array.label.c_str(),
+          device,
+          array.adopted_on != device};
 }
 
 void Coherence::enqueue_copy(QueueState& queue, CoherentState& array, const Box& box, MemoryId from,

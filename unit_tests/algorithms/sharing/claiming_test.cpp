@@ -52,7 +52,8 @@ TEST(ClaimCounter, HasFewUnitsOfLongRanges) {
   const ClaimCounter counter({-5, index_t{1} << 40}, 32, false);
   EXPECT_LT(counter.units(), ClaimCounter::most_units);
   EXPECT_GE(counter.units() * counter.unit(), (index_t{1} << 40) + 5);
-  for (const index_t rows : {ClaimCounter::most_units - 2, ClaimCounter::most_units - 1, ClaimCounter::most_units})
+  for (const index_t rows :
+       {ClaimCounter::most_units - 2, ClaimCounter::most_units - 1, ClaimCounter::most_units})
     EXPECT_LT(ClaimCounter({31, 31 + rows * 32}, 32, true).units(), ClaimCounter::most_units) << rows;
   EXPECT_EQ(ClaimCounter({7, 7}, 32, true).units(), 0);
   EXPECT_EQ(ClaimCounter({9, 7}, 32, true).units(), 0);
