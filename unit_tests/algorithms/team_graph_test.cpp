@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include <strata/algorithms/team.hpp>
+
 #include "arrays.hpp"
 
 namespace {
