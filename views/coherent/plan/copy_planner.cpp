@@ -91,11 +91,7 @@ void CopyPlanner::add(int array, Arrivals& arrivals, const Box& box, MemoryId fr
   const double end = arrival(arrivals, box, from, to, bytes);
   copies_.push_back({array, box, from, to, copies_to(arrivals, from, box)});
   ends_.push_back(end);
-  gets_[to] = end;
-  // A short copy takes its time to begin, in which a device that sends it may begin others. The host may, too,
-  // but what it has sent once can come from there.
-  const bool begins_others = from != host_memory && links_->is_short(from, to, bytes);
-  sends_[from] = begins_others ? end - links_->seconds(from, to, 0) : end;
+  sends_[from] = gets_[to] = end;
   arrivals.copies[to].insert(static_cast<int>(copies_.size()) - 1, box);
   arrivals.memories.update(box, [&](MemorySet memories) { return memories.with(to); });
 }
