@@ -107,22 +107,40 @@ template <class V>
 struct CgInvertDiagonal {
   using device_type = typename V::device_type;
   using value_type = index_t;
-  using T = typename V::value_type;
   V d;
-  bool identity;
 
   STRATA_FUNCTION void operator()(index_t i, index_t& bad) const {
-    d(i) = inverse_of_diagonal(identity ? T(1) : d(i), bad);
+    d(i) = inverse_of_diagonal(typename V::value_type(d(i)), bad);
   }
   STRATA_FUNCTION static void init(index_t& bad) { bad = 0; }
   STRATA_FUNCTION static void join(index_t& bad, const index_t& other) { bad += other; }
 };
 struct MakeCgInvertDiagonal : MakesFunctor {
   using value_type = index_t;
-  bool identity;
   template <class V>
   CgInvertDiagonal<V> operator()(const V& d) const {
-    return {d, identity};
+    return {d};
+  }
+  STRATA_FUNCTION static void init(index_t& bad) { bad = 0; }
+  STRATA_FUNCTION static void join(index_t& bad, const index_t& other) { bad += other; }
+};
+
+/// The same without a preconditioner: d = 1, whatever it was.
+template <class V>
+struct CgUnitDiagonal {
+  using device_type = typename V::device_type;
+  using value_type = index_t;
+  V d;
+
+  STRATA_FUNCTION void operator()(index_t i, index_t&) const { d(i) = typename V::value_type(1); }
+  STRATA_FUNCTION static void init(index_t& bad) { bad = 0; }
+  STRATA_FUNCTION static void join(index_t& bad, const index_t& other) { bad += other; }
+};
+struct MakeCgUnitDiagonal : MakesFunctor {
+  using value_type = index_t;
+  template <class V>
+  CgUnitDiagonal<V> operator()(const V& d) const {
+    return {d};
   }
   STRATA_FUNCTION static void init(index_t& bad) { bad = 0; }
   STRATA_FUNCTION static void join(index_t& bad, const index_t& other) { bad += other; }

@@ -373,9 +373,13 @@ class ConjugateGradients {
   void invert_diagonal(const place_type& where, bool identity) const {
     using namespace strata::detail;
     if constexpr (is_operator) {
-      if (!identity) matrix_.diagonal(where, d_);
-      cg_sum("CG: diagonal", where, matrix_.rows(), MakeCgInvertDiagonal{{}, identity},
-             finalize(CgBegin{}, At::out_value(state_)), inout(d_));
+      const auto begin = finalize(CgBegin{}, At::out_value(state_));
+      if (identity) {
+        cg_sum("CG: diagonal", where, matrix_.rows(), MakeCgUnitDiagonal{}, begin, out(d_));
+      } else {
+        matrix_.diagonal(where, d_);
+        cg_sum("CG: diagonal", where, matrix_.rows(), MakeCgInvertDiagonal{}, begin, inout(d_));
+      }
     } else {
       const auto& graph = matrix_.graph();
       launch_reduce_into(
