@@ -103,9 +103,7 @@ inline constexpr bool writes_views_of = (!std::is_const_v<typename V::element_ty
 // Bases of the library's own kernels. Of one with several items in flight in a thread of a GPU, as
 // items_in_flight_of says of kernels that are bound to views:
 template <int Items>
-struct HasItemsInFlight {
-  static constexpr int items_of_thread = Items;
-};
+struct HasItemsInFlight {};
 template <int Items>
 constexpr int items_in_flight_of_base(const HasItemsInFlight<Items>*) {
   return Items;

@@ -3,7 +3,9 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <string>
 
+#include <strata/core/error.hpp>
 #include <strata/devices/host/drivers.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -13,9 +15,15 @@ namespace {
 // Raw storage for values of a type known by size and alignment only: on the stack where it is small.
 class Storage {
  public:
+  // OutOfMemory.
   Storage(std::size_t bytes, std::size_t alignment) : alignment_(std::align_val_t(alignment)) {
     if (bytes <= sizeof(local_) && alignment <= alignof(std::max_align_t)) return;
-    heap_ = ::operator new(bytes, alignment_);
+    heap_ = ::operator new(bytes, alignment_, std::nothrow);
+    if (heap_ == nullptr)
+      throw OutOfMemory("a reduction or a scan needs " + std::to_string(bytes) +
+                        " bytes of the host's memory for sums of parts of its range, which the system does "
+                        "not give: free arrays, or go over the range in several calls, which begin where the "
+                        "last one ended");
   }
   ~Storage() {
     if (heap_) ::operator delete(heap_, alignment_);
@@ -135,6 +143,7 @@ void scan_tiles(const Runner& runner, index_t first, index_t last, const ScanTil
   const ValueOps& ops = tiles.ops;
   const std::size_t tile_bytes = (tiles.runs + 1) * ops.bytes;
   Storage values(static_cast<std::size_t>(last - first) * tile_bytes, tiles.alignment);
+  Storage swap(ops.bytes, tiles.alignment);
   struct Context {
     const ScanTiles& tiles;
     char* values;
@@ -151,7 +160,6 @@ void scan_tiles(const Runner& runner, index_t first, index_t last, const ScanTil
   const auto kernel = reinterpret_cast<std::uintptr_t>(tiles.final);
   runner.run(runner.context, {.begin = first, .end = last}, {total, &context, kernel, 0});
 
-  Storage swap(ops.bytes, tiles.alignment);
   for (index_t t = first; t < last; ++t) {
     std::memcpy(swap.data(), context.value(t), ops.bytes);
     std::memcpy(context.value(t), carry, ops.bytes);

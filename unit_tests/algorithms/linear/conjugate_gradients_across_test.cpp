@@ -120,6 +120,7 @@ class LinearCgAcross : public ::testing::Test {
       if constexpr (!runs_on_host_threads<D>)
         for (int k = 0; k < count; ++k) devices[static_cast<std::size_t>(k)] = D(k);
       all.push_back(across(devices));
+      if (count == 1) continue;  // weights say nothing
       all.push_back(across(devices).weighted(reduction_sizes(rows, devices.size())));
       std::vector<double> sizes(devices.size(), 1);
       sizes[0] = 5;
@@ -187,7 +188,7 @@ TYPED_TEST(LinearCgAcross, PreconditionersHaveTheBitsOfOneDevice) {
 
 TYPED_TEST(LinearCgAcross, TheResultDoesNotDependOnHowOftenTheHostLooks) {
   CgOptions options;
-  for (const int every : {1, 7, 1000}) {
+  for (const int every : {1, 7, 200}) {  // 200: more than it takes
     options.check_every = every;
     this->template expect_bits_of_one_device<double>(poisson<double>(40, 30), 40, options);
   }
