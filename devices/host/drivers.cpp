@@ -56,12 +56,17 @@ Groups make_groups(index_t first, index_t last, int workers) {
 
 // Joins nodes [first, last) into `partial`.
 void reduce_range(index_t first, index_t last, const ReduceNodes& nodes, void* partial) {
-  if (last - first == 1) return nodes.node(nodes.ops.context, first, partial);
+  const int together = nodes.together;
+  if (first >> together == (last - 1) >> together)
+    return nodes.nodes(nodes.ops.context, first, last, partial);
   Storage storage(PairwiseJoin::levels * nodes.ops.bytes, nodes.alignment);
   PairwiseJoin join(nodes.ops, storage.data());
-  for (index_t node = first; node < last; ++node) {
-    nodes.node(nodes.ops.context, node, join.next());
-    join.push(node);
+  for (index_t node = first; node < last;) {
+    const index_t group = node >> together, rest = (group + 1) * (index_t{1} << together) - node;
+    const index_t end = rest < last - node ? node + rest : last;
+    nodes.nodes(nodes.ops.context, node, end, join.next());
+    join.push(group);
+    node = end;
   }
   std::memcpy(partial, join.finish(), nodes.ops.bytes);
 }
@@ -99,7 +104,7 @@ void reduce_nodes(const Runner& runner, index_t first, index_t last, const Reduc
                    c.partials + static_cast<std::size_t>(group - c.begin) * c.nodes.ops.bytes);
   };
   runner.run(runner.context, {.begin = begin, .end = end},
-             {work, &context, reinterpret_cast<std::uintptr_t>(nodes.node), last - first});
+             {work, &context, reinterpret_cast<std::uintptr_t>(nodes.nodes), last - first});
 
   Storage storage(PairwiseJoin::levels * nodes.ops.bytes, nodes.alignment);
   PairwiseJoin join(nodes.ops, storage.data());

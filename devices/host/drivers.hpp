@@ -18,11 +18,13 @@ struct Runner {
   int workers;
 };
 
-/// A reduction whose leaves are computed node by node: `node(context, number, partial)` writes a partial.
+/// A reduction whose leaves are computed by `nodes(context, first, last, partial)`, which writes the value of
+/// nodes [first, last): one, or several of an aligned group of 2^together, joined as the tree joins them.
 struct ReduceNodes {
   ValueOps ops;
   std::size_t alignment;
-  void (*node)(const void* context, index_t number, void* partial);
+  void (*nodes)(const void* context, index_t first, index_t last, void* partial);
+  int together = 0;
 };
 
 /// Writes the joined value of nodes [first, last) to `result`; the identity if there are none.

@@ -168,27 +168,43 @@ STRATA_FLATTEN void run_in_order(const Body& body, index_t begin, index_t end, V
   }
 }
 
+// How many of the partials of a block stay in registers while all items of the block that add to them are
+// visited: 256 bytes of them. All at once would not fit.
+template <int Lanes, class T>
+inline constexpr int lanes_in_registers = [] {
+  int lanes = Lanes;
+  while (lanes > host_lanes && lanes * sizeof(T) > 256) lanes /= 2;
+  return lanes;
+}();
+
 // The partial of items [begin, end), as many as there are lanes or more, beginning at a block of host lanes:
 // item i adds to lane (i - begin) % Lanes. The groups of a round are unrolled, so that the compiler keeps the
 // lanes in registers from one round to the next.
 template <int Lanes, class Body, class Reducer, class T>
 STRATA_FLATTEN void reduce_lanes(const Body& body, const Reducer& reducer, index_t begin, index_t end,
                                  T& result) {
-  constexpr int groups = Lanes / host_lanes;
+  constexpr int kept = lanes_in_registers<Lanes, T>, groups = kept / host_lanes;
+  const index_t first_block = begin >> host_lanes_log2, last_block = end >> host_lanes_log2;
+  const index_t rounds = (last_block - first_block) / (Lanes / host_lanes);
   T sum[Lanes];
-  for (int l = 0; l < Lanes; ++l) reducer.init(sum[l]);
   ThrownByItems thrown;
-  index_t block = begin >> host_lanes_log2;
-  const index_t last_block = end >> host_lanes_log2;
-  for (; last_block - block >= groups; block += groups) {
-    STRATA_UNROLL_8
-    for (int g = 0; g < groups; ++g) {
+  for (int part = 0; part < Lanes; part += kept) {
+    T lanes[kept];
+    for (int l = 0; l < kept; ++l) reducer.init(lanes[l]);
+    index_t block = first_block + part / host_lanes;
+    for (index_t round = 0; round < rounds; ++round, block += Lanes / host_lanes) {
+      STRATA_UNROLL_8
+      for (int g = 0; g < groups; ++g) {
 #pragma omp simd
-      for (int lane = 0; lane < host_lanes; ++lane)
-        run_lane(thrown, body, block + g, lane, sum[g * host_lanes + lane]);
+        for (int lane = 0; lane < host_lanes; ++lane)
+          run_lane(thrown, body, block + g, lane, lanes[g * host_lanes + lane]);
+      }
     }
+    for (int l = 0; l < kept; ++l) sum[part + l] = lanes[l];
   }
-  for (T* target = sum; block < last_block; ++block, target += host_lanes) {
+  T* target = sum;
+  for (index_t block = first_block + rounds * (Lanes / host_lanes); block < last_block;
+       ++block, target += host_lanes) {
 #pragma omp simd
     for (int lane = 0; lane < host_lanes; ++lane) run_lane(thrown, body, block, lane, target[lane]);
   }
@@ -203,12 +219,25 @@ STRATA_FLATTEN void reduce_lanes(const Body& body, const Reducer& reducer, index
 // partial.
 template <int Lanes, class Body, class Index, class T>
 void reduce_integers(const Body& body, Index begin, Index end, T* partial) {
-  Index i = begin;
-  for (; end - i >= Lanes; i = static_cast<Index>(i + Lanes)) {
-    STRATA_INDEPENDENT_ITEMS
-    for (int l = 0; l < Lanes; ++l) run_integer(body, static_cast<Index>(i + l), partial[l]);
+  Index rest = begin;
+  if constexpr (Lanes >= host_lanes) {
+    constexpr int kept = lanes_in_registers<Lanes, T>;
+    rest = static_cast<Index>(end - (end - begin) % Lanes);
+    for (int part = 0; rest > begin && part < Lanes; part += kept) {
+      T lanes[kept];
+      for (int l = 0; l < kept; ++l) lanes[l] = partial[part + l];
+      for (Index round = begin; round < rest; round = static_cast<Index>(round + Lanes)) {
+        STRATA_UNROLL_8
+        for (int g = 0; g < kept; g += host_lanes) {
+          STRATA_INDEPENDENT_ITEMS
+          for (int l = 0; l < host_lanes; ++l)
+            run_integer(body, static_cast<Index>(round + (part + g + l)), lanes[g + l]);
+        }
+      }
+      for (int l = 0; l < kept; ++l) partial[part + l] = lanes[l];
+    }
   }
-  for (; i < end; ++i) run_integer(body, i, partial[(i - begin) & (Lanes - 1)]);
+  for (Index i = rest; i < end; ++i) run_integer(body, i, partial[(i - begin) & (Lanes - 1)]);
 }
 
 /// The partial of one block of a reduction (see reduction_tree.hpp): items [begin, end), at most one block of

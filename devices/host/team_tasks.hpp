@@ -129,7 +129,7 @@ class TeamReduceTask : public ValueTask<Body, Reducer, Finish, TeamShape> {
     reduce_items(JoinContributions<At>{reducer, at}, reducer, items.begin, items.end, partial);
   }
 
-  static void node(const void* raw, index_t block, void* partial) {
+  static void node(const void* raw, index_t block, index_t, void* partial) {
     const auto& context = *static_cast<const Context*>(raw);
     const BlockItems items = items_of_block(block, 0, context.range.teams());
     auto& result = *static_cast<Value*>(partial);
