@@ -11,6 +11,7 @@ import scheduling
 import scheduling_pictures as pictures
 import scheduling_runs as runs
 import scheduling_spread as spread
+import task_updates as updates
 
 
 def run(**changes):
@@ -64,6 +65,28 @@ class CommittedPage(unittest.TestCase):
         for record in self.records:
             if "positions" not in record:
                 self.assertGreaterEqual(record["seconds"], record["work_seconds"] * (1 - 1e-9), record)
+
+
+class Updates(unittest.TestCase):
+    def test_words_are_those_of_mt19937(self):
+        words = updates.random_words(5489)
+
+        self.assertEqual([next(words) for _ in range(10000)][-1], 4123659995)  # as the C++ standard says
+
+    def test_updates_read_two_tiles_of_the_first_half_and_write_one_of_the_second(self):
+        graph = updates.graph()
+
+        self.assertEqual(len(graph["tasks"]), 3200)
+        for task in graph["tasks"]:
+            numbers = [int(name.split()[1]) for name in (*task["in"], *task["inout"])]
+            self.assertEqual([number < updates.READ for number in numbers], [True, True, False])
+            self.assertNotEqual(numbers[0], numbers[1])
+
+    def test_the_results_have_all_runs(self):
+        records = runs.read(scheduling.ROOT / "perf_tests/results/simulated_updates.json")
+
+        self.assertEqual([{name: record[name] for name in wanted} for record, wanted in zip(records, updates.wanted_runs(), strict=True)],
+                         updates.wanted_runs())
 
 
 class Figures(unittest.TestCase):
