@@ -4,6 +4,7 @@ simulate_schedules --spread, which runs them, and scheduling.py."""
 import scheduling_runs as runs
 from scheduling_runs import GIB
 
+NAMES = {"cholesky": "Cholesky", "lu": "LU"}
 MOST = 0.1  # difference of a row that is met
 WINDOWS = range(5, 16)  # tasks in the buffer of darts; the study's is ten, its figures are given for 5 to 15
 # Beside the windows: factors of the machine's rates, the seconds of latency, and jitter in percent by seed.
@@ -60,34 +61,37 @@ def options_of(variation):
     return [text for name, value in variation.items() if name in names for text in (names[name], str(value))]
 
 
-# Of the model of StarPU's requests (perf_tests/starpu/request_model.cpp): percent of the memory that is kept clean.
+# Of the model of StarPU's requests (perf_tests/starpu/request_model.cpp): percent of the copies that are kept clean.
 CLEAN = (5, 0)
-MODELLED = ("lws", "eager-prefetch", "dmda", "dmdas")
+MODELLED = ("lws", "eager-prefetch", "dmda", "dmdas")  # with one GPU
+MODELLED_TOGETHER = ("lws", "dmdas")  # with several
 
 
 def modelled_rows():
-    """The study's rows of one GPU of 2000 MiB by schedulers that the model has."""
-    return [row for row in runs.STUDY if row[0] == "cholesky" and row[1] in MODELLED and row[4:6] == (1, "2000 MiB")]
+    """The study's rows by schedulers that the model has."""
+    return [row for row in runs.STUDY if row[1] in (MODELLED if row[4] == 1 else MODELLED_TOGETHER)]
 
 
 def wanted_models():
-    return [{"scheduler": row[1], "priorities": row[2], "tiles": row[3], "clean_percent": clean} for row in modelled_rows() for clean in CLEAN]
+    return [{**runs.run_of(row), "clean_percent": clean} for row in modelled_rows() for clean in CLEAN]
 
 
 def model_table(records, models, against, plain):
     """The study's rows beside the model, and beside the schedulers of strata-simulate."""
     known = {runs.key_of(record): record for record in records if "positions" not in record}
-    by_row = {(model["scheduler"], model["priorities"], model["tiles"], model["clean_percent"]): model for model in models}
-    lines = ["| scheduler | tiles | figure | study | model, 5 % kept clean | | none | | `strata-simulate` | |",
-             "|---|---:|---|---:|---:|---:|---:|---:|---:|---:|"]
+    by_row = {(runs.key_of(model), model["clean_percent"]): model for model in models}
+    lines = ["| | scheduler | tiles | GPUs | figure | study | model, 5 % kept clean | | none | | `strata-simulate` | |",
+             "|---|---|---:|---:|---|---:|---:|---:|---:|---:|---:|---:|"]
     for row in modelled_rows():
-        ours = [by_row.get((row[1], row[2], row[3], clean)) for clean in CLEAN] + [known.get(runs.key_of(runs.run_of(row)))]
+        key = runs.key_of(runs.run_of(row))
+        ours = [by_row.get((key, clean)) for clean in CLEAN] + [known.get(key)]
         if None in ours:
             continue
         for at, name, value in FIGURES:
-            if row[at] is None or at == 8:
+            if row[at] is None:
                 continue
-            cells = [f"`{row[1]}`" + (", priorities of PaRSEC" if row[2] == "parsec" else ""), str(row[3]), name, plain(row[at])]
+            cells = [NAMES[row[0]], f"`{row[1]}`" + (", priorities of PaRSEC" if row[2] == "parsec" else ""), str(row[3]), str(row[4]), name,
+                     plain(row[at])]
             for one in ours:
                 cells += [plain(value(one)), against(value(one), row[at])[1]]
             lines.append("| " + " | ".join(cells) + " |")
@@ -114,7 +118,7 @@ def table(records, spread, plain):
             where = "among them" if min(values) <= study <= max(values) else "beyond all"
             if where == "beyond all" and any(is_met(one, study) for one in values):
                 where = "within 10 % of some"
-            cells = [{"cholesky": "Cholesky", "lu": "LU"}[row[0]], f"`{row[1]}`", str(row[3]), str(row[4]), name, plain(study),
+            cells = [NAMES[row[0]], f"`{row[1]}`", str(row[3]), str(row[4]), name, plain(study),
                      plain(value(record)), str(len(values)), plain(min(values)), plain(median(values)), plain(max(values)), where]
             lines.append("| " + " | ".join(cells) + " |")
     return lines + [""]

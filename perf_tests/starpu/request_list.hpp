@@ -1,52 +1,43 @@
-// The requests of the model of StarPU's memories (request_model.cpp), and the arrays that they are for.
+// The requests of the model of StarPU's memories (request_model.cpp).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <functional>
-#include <list>
 #include <map>
 #include <memory>
 #include <vector>
 
-#include <strata/algorithms/tasks/plan/task_dag.hpp>
+#include <strata/algorithms/tasks/plan/machine.hpp>
 
 namespace perf {
 
+using strata::index_t;
 using strata::tasks::ArrayId;
+using strata::tasks::DeviceId;
+using strata::tasks::TaskAccess;
 using strata::tasks::TaskId;
 
+/// Of tasks that were taken, of tasks in the queue, and stores ahead.
 enum Urgency { Fetch, Prefetch, Idle };
-enum Way { In, Out };
-constexpr std::size_t most_under_way[] = {5, 2, 1};  // by urgency, each way
 
+/// A copy that is to be made.
 struct Request {
   ArrayId array;
-  Way way;
+  DeviceId from, to;
   Urgency urgency;
   bool writes;
   TaskId task;  // none: a store
   double priority;
   std::vector<std::function<void()>> then;
-  bool counts = true;    // for the array's count, when it is done
-  bool is_over = false;  // the task has gone without it, or it found the array on its way
-  bool has_pin = false;
+  bool counts = true;    // for the count of the tasks that need the array, when it is done
+  bool is_over = false;  // the task has gone without it
+  bool has_pin = false;  // where the array is to be
   bool is_copied = false, is_done = false;
 };
 using RequestRef = std::shared_ptr<Request>;
 
-struct Array {
-  bool on_host = true, on_gpu = false, has_room = false;
-  bool counts_as_clean = false;
-  int pins = 0, needed = 0;
-  RequestRef load;                   // that is carried out, or waits for room
-  std::vector<RequestRef> requests;  // that are not done
-  std::list<ArrayId>::iterator at;   // in the order of eviction, where there is room
-  bool is_being_evicted = false;
-};
-
-// Requests by priority, of equal ones the first.
+/// By priority, of equal ones the first.
 class RequestList {
  public:
   void push_back(const RequestRef& r) {
