@@ -74,6 +74,8 @@ json report_of(const SimulateSettings& settings, const tasks::TaskDag& graph, co
               {"memory_bytes", machine.device(0).memory},
               {"scheduler", settings.scheduler},
               {"priorities", settings.priorities},
+              {"jitter_percent", settings.jitter},
+              {"seed", settings.seed},
               {"seconds", run.seconds},
               {"bytes_to_devices", run.traffic.to_devices},
               {"bytes_from_devices", run.traffic.from_devices},
@@ -190,7 +192,8 @@ int run(int argc, char** argv) {
   const auto scheduler = tasks::make_scheduler(settings.scheduler, scheduler_options);
   const tasks::Simulation result =
       tasks::simulate(tiled.graph, machine, *scheduler, !settings.timeline.empty() || !settings.order.empty(),
-                      settings.processor_time ? tasks::DecisionClock::Processor : tasks::DecisionClock::Wall);
+                      settings.processor_time ? tasks::DecisionClock::Processor : tasks::DecisionClock::Wall,
+                      {settings.jitter / 100, static_cast<std::uint64_t>(settings.seed)});
   const tasks::TaskBounds bounds = tasks::bounds_of(tiled.graph, machine, least_bytes_in(tiled, machine));
 
   if (!settings.json.empty())

@@ -33,6 +33,9 @@ void declare(miniapp::Options& options, SimulateSettings& s) {
   options.add(
       "--tasks-queued", &s.tasks_queued, "N",
       "of eager-prefetch: tasks that a device takes out of the common queue, and prefetches; 0: 1000");
+  options.add("--jitter", &s.jitter, "PERCENT",
+              "each task and copy takes up to so much more or less than the machine says, drawn at random");
+  options.add("--seed", &s.seed, "N", "of the jitter: the same seed draws the same");
   options.add("-j,--json", &s.json, "FILE",
               "writes the report as JSON; -: to standard output, and all else to standard error");
   options.add("--timeline", &s.timeline, "FILE",
@@ -74,6 +77,8 @@ void require_valid(const SimulateSettings& s) {
   if (s.tasks_ahead < 0 || s.tasks_ahead > 1'000'000) throw UsageError("--tasks-ahead is 0 to 1000000 tasks");
   if (s.tasks_queued < 0 || s.tasks_queued > 1'000'000)
     throw UsageError("--tasks-queued is 0 to 1000000 tasks");
+  if (!(s.jitter >= 0 && s.jitter < 100)) throw UsageError("--jitter is 0 to less than 100 percent");
+  if (s.seed < 0 || s.seed > 1'000'000) throw UsageError("--seed is 0 to 1000000");
   if (s.tasks_queued > 0 && s.scheduler != "eager-prefetch")
     throw UsageError("--tasks-queued is for --scheduler eager-prefetch, not for " + s.scheduler);
 }

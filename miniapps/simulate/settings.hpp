@@ -21,6 +21,8 @@ struct SimulateSettings {
   std::string priorities = "bottom-level";
   index_t tasks_ahead = 0;      ///< tasks; 0: as the scheduler has it
   index_t tasks_queued = 0;     ///< the same, of eager-prefetch
+  double jitter = 0;            ///< of durations, in percent
+  index_t seed = 1;             ///< of the jitter
   std::string json;             ///< file of the report; empty: none
   std::string timeline;         ///< file of the timeline; empty: none
   std::string order;            ///< file of the order of tasks over tiles; empty: none

@@ -6,8 +6,8 @@
     perf_tests/report/scheduling.py --check    # changes nothing; status 1 where they and the results disagree
 
 Between `<!-- simulated: NAME -->` and `<!-- end -->` the page belongs to this program. The results are
-perf_tests/results/simulated_schedules.json and drawn_schedules.json, which `simulate_schedules` writes: a record a line, each
-a run of strata-simulate, the order of its tasks, or a draw of strata-simulate-drawn. What no record has is left out.
+perf_tests/results/simulated_schedules.json, simulated_spread.json, simulated_requests.json and drawn_schedules.json, which `simulate_schedules` writes: a record
+a line, each a run of strata-simulate, the order of its tasks, or a draw of strata-simulate-drawn. What no record has is left out.
 """
 import argparse
 import pathlib
@@ -17,11 +17,14 @@ import sys
 import figures
 import scheduling_pictures as pictures_of
 import scheduling_runs as runs
+import scheduling_spread as spread_of
 from scheduling_runs import GIB, ResultError
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "perf_tests/results/simulated_schedules.json"
 DRAWN = ROOT / "perf_tests/results/drawn_schedules.json"
+SPREAD = ROOT / "perf_tests/results/simulated_spread.json"
+MODELS = ROOT / "perf_tests/results/simulated_requests.json"
 PAGE = ROOT / "docs/scheduling.md"
 PICTURES = ROOT / "docs/pictures"
 MARK = re.compile(r"(<!-- simulated: ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
@@ -125,7 +128,8 @@ def sections(records, pictures, page):
 
 
 def blocks(records, pictures, page):
-    return {"study": study_table(records), "drawn": drawn_table(runs.read(DRAWN)), "bus-limits": limits_table(records), "figures": sections(records, pictures, page)}
+    return {"study": study_table(records), "spread": spread_of.table(records, runs.read(SPREAD), plain),
+            "requests": spread_of.model_table(records, runs.read(MODELS), against, plain), "drawn": drawn_table(runs.read(DRAWN)), "bus-limits": limits_table(records), "figures": sections(records, pictures, page)}
 
 
 def with_blocks(text, fresh):
@@ -136,10 +140,15 @@ def with_blocks(text, fresh):
     return MARK.sub(lambda match: match[1] + "\n" + "\n".join(fresh[match[2]]).strip("\n") + "\n\n" + match[4], text)
 
 
+def rewrite(records, page=PAGE, pictures=PICTURES):
+    """Tables from the records."""
+    page.write_text(with_blocks(page.read_text(encoding="utf-8"), blocks(records, pictures, page)), encoding="utf-8")
+
+
 def redraw(records, page=PAGE, pictures=PICTURES):
     """Pictures and tables from the records."""
     pictures_of.write_pictures(records, pictures, figures.import_pyplot())
-    page.write_text(with_blocks(page.read_text(encoding="utf-8"), blocks(records, pictures, page)), encoding="utf-8")
+    rewrite(records, page, pictures)
 
 
 def main():

@@ -10,6 +10,8 @@ import figures
 import scheduling
 import scheduling_pictures as pictures
 import scheduling_runs as runs
+import scheduling_spread as spread
+import task_updates as updates
 
 
 def run(**changes):
@@ -49,10 +51,42 @@ class CommittedPage(unittest.TestCase):
 
         self.assertEqual([runs.key_of(record) for record in self.records], wanted)
 
+    def test_the_spread_has_all_varied_runs_and_its_first_ones_are_those_as_stated(self):
+        known = {runs.key_of(record): record for record in self.records}
+        varied = runs.read(scheduling.SPREAD)
+
+        self.assertEqual([(runs.key_of(record), record["variation"]) for record in varied],
+                         [(runs.key_of(record), record["variation"]) for record in spread.wanted_runs(self.records)])
+        for record in varied:
+            if not record["variation"]:
+                self.assertEqual(record["bytes_to_devices"], known[runs.key_of(record)]["bytes_to_devices"], record)
+
     def test_no_run_is_better_than_its_bounds(self):
         for record in self.records:
             if "positions" not in record:
                 self.assertGreaterEqual(record["seconds"], record["work_seconds"] * (1 - 1e-9), record)
+
+
+class Updates(unittest.TestCase):
+    def test_words_are_those_of_mt19937(self):
+        words = updates.random_words(5489)
+
+        self.assertEqual([next(words) for _ in range(10000)][-1], 4123659995)  # as the C++ standard says
+
+    def test_updates_read_two_tiles_of_the_first_half_and_write_one_of_the_second(self):
+        graph = updates.graph()
+
+        self.assertEqual(len(graph["tasks"]), 3200)
+        for task in graph["tasks"]:
+            numbers = [int(name.split()[1]) for name in (*task["in"], *task["inout"])]
+            self.assertEqual([number < updates.READ for number in numbers], [True, True, False])
+            self.assertNotEqual(numbers[0], numbers[1])
+
+    def test_the_results_have_all_runs(self):
+        records = runs.read(scheduling.ROOT / "perf_tests/results/simulated_updates.json")
+
+        self.assertEqual([{name: record[name] for name in wanted} for record, wanted in zip(records, updates.wanted_runs(), strict=True)],
+                         updates.wanted_runs())
 
 
 class Figures(unittest.TestCase):
@@ -109,6 +143,25 @@ class Tables(unittest.TestCase):
 
         self.assertEqual(len(lines), 4)
         self.assertIn("| `dmdas`, priorities of PaRSEC | 20 | 1 | 2000 MiB | 28.0 / 14.0 | **+100 %** |", lines[2])
+
+    def test_the_spread_says_where_the_figures_of_the_study_lie(self):
+        def table(*loads):
+            as_stated = run(scheduler="dmda", tiles=60, bytes_to_devices=400 * 2**30)
+            varied = [{**as_stated, "variation": {}, "bytes_to_devices": gib * 2**30} for gib in loads]
+            return spread.table([as_stated], varied, scheduling.plain)[2:-1]
+
+        for loads, where in (((400, 630), "among them"), ((400, 600), "within 10 % of some"), ((380, 400), "beyond all")):
+            self.assertEqual(table(*loads), [f"| Cholesky | `dmda` | 60 | 1 | GiB loaded | 624 | 400 | 2 | {loads[0]} | "
+                                             f"{sum(loads) / 2:.0f} | {loads[1]} | {where} |"])
+
+    def test_variations_change_the_machine_or_the_options(self):
+        content = {"devices": [{"rates": {"gemm": 2.0}}], "links": [{"bytes_per_second": 10.0, "latency": 1.0}]}
+
+        self.assertEqual(spread.machine_of(content, {}), content)
+        self.assertEqual(spread.machine_of(content, {"link": 0.5, "latency": 2.0})["links"], [{"bytes_per_second": 5.0, "latency": 2.0}])
+        self.assertEqual(spread.machine_of(content, {"kernels": 3})["devices"], [{"rates": {"gemm": 6.0}}])
+        self.assertEqual(spread.options_of({"jitter": 2, "seed": 7}), ["--jitter", "2", "--seed", "7"])
+        self.assertEqual(spread.options_of({"window": 5}), ["--tasks-ahead", "5"])
 
     def test_a_page_without_the_marks_is_refused(self):
         with self.assertRaises(runs.ResultError):

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 
 #include <strata/algorithms/tasks/plan/command_clock.hpp>
 
@@ -7,9 +8,10 @@ namespace strata::inline STRATA_ABI::tasks {
 
 using Kind = TaskCommand::Kind;
 
-CommandClock::CommandClock(const TaskDag& graph, const Machine& machine)
+CommandClock::CommandClock(const TaskDag& graph, const Machine& machine, const Jitter& jitter)
     : graph_(graph),
       machine_(machine),
+      jitter_(jitter),
       free_at_(2 * machine.links().size()),
       idle_at_(static_cast<std::size_t>(machine.num_devices())) {}
 
@@ -17,7 +19,7 @@ const TimedCommand& CommandClock::begin(const TaskCommand& command) {
   last_ = {command, now_, now_, none};
   if (command.kind == Kind::Run) {
     const std::size_t device = static_cast<std::size_t>(command.device);
-    const double seconds = machine_.run_seconds(graph_, command.task, command.device);
+    const double seconds = factor() * machine_.run_seconds(graph_, command.task, command.device);
     if (machine_.device(command.device).runs_in_turn) last_.begin = std::max(now_, idle_at_[device]);
     last_.end = idle_at_[device] = last_.begin + seconds;
   } else {
@@ -28,10 +30,22 @@ const TimedCommand& CommandClock::begin(const TaskCommand& command) {
     const bool is_backwards = machine_.links()[link].duplex && from > to;
     double& free_at = free_at_[2 * link + (is_backwards ? 1 : 0)];
     last_.begin = std::max(now_, free_at);
-    last_.end = free_at = last_.begin + machine_.copy_seconds(from, to, graph_.array(command.array).bytes);
+    const double seconds = factor() * machine_.copy_seconds(from, to, graph_.array(command.array).bytes);
+    last_.end = free_at = last_.begin + seconds;
   }
   running_.push({last_, next_++});
   return last_;
+}
+
+// Of the next command: a hash (SplitMix64) of the seed and its number.
+double CommandClock::factor() const {
+  if (jitter_.share == 0) return 1;
+  std::uint64_t bits = (jitter_.seed << 32) + static_cast<std::uint64_t>(next_) + 1;
+  bits *= 0x9e3779b97f4a7c15;
+  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
+  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
+  bits ^= bits >> 31;
+  return 1 + jitter_.share * (std::ldexp(static_cast<double>(bits >> 11), -52) - 1);
 }
 
 TimedCommand CommandClock::end_one() {

@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <limits>
 #include <queue>
 #include <vector>
@@ -21,11 +22,18 @@ struct TimedCommand {
   int link = none;      ///< over which; none: it was no copy
 };
 
+/// How far durations are from those of the machine, as measured ones are: each has a factor of its own, drawn
+/// at random from [1 - share, 1 + share]. The same seed gives the same factors.
+struct Jitter {
+  double share = 0;        ///< less than 1
+  std::uint64_t seed = 1;  ///< of the draws
+};
+
 /// See the head of the file.
 class CommandClock {
  public:
   /// Both are referred to.
-  CommandClock(const TaskDag& graph, const Machine& machine);
+  CommandClock(const TaskDag& graph, const Machine& machine, const Jitter& jitter = {});
 
   /// Now. The result says when it will have ended.
   const TimedCommand& begin(const TaskCommand& command);
@@ -45,8 +53,11 @@ class CommandClock {
     }
   };
 
+  double factor() const;
+
   const TaskDag& graph_;
   const Machine& machine_;
+  const Jitter jitter_;
   std::vector<double> free_at_;  // of links, there and back
   std::vector<double> idle_at_;  // of devices whose tasks run in turn
   std::priority_queue<Entry> running_;

@@ -9,11 +9,11 @@ namespace strata::inline STRATA_ABI::tasks {
 using Kind = TaskCommand::Kind;
 
 Simulation simulate(const TaskDag& graph, const Machine& machine, TaskScheduler& scheduler, bool keep_steps,
-                    DecisionClock decision_clock) {
+                    DecisionClock decision_clock, const Jitter& jitter) {
   Simulation result;
   TimedScheduler timed(scheduler, decision_clock);
   TaskDriver driver(graph, machine, timed);
-  CommandClock clock(graph, machine);
+  CommandClock clock(graph, machine, jitter);
   result.links.resize(machine.links().size());
   result.busy_seconds.resize(static_cast<std::size_t>(machine.num_devices()));
   driver.start();

@@ -3,8 +3,8 @@
 // makes one copy at a time, first come, first served. The same graph, machine and scheduler give the same
 // result.
 //
-// Simulated seconds are not measured ones: kernels take exactly the work by their rate, decisions take no
-// time.
+// Simulated seconds are not measured ones: kernels take exactly the work by their rate, unless there is to be
+// jitter; decisions take no time.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -37,9 +37,11 @@ struct Simulation {
 };
 
 /// See the head of the file. TaskError as TaskDriver throws it, and where the scheduler leaves tasks out.
-/// `keep_steps`: whether the result has steps. `clock`: by which decisions are measured.
+/// `keep_steps`: whether the result has steps. `clock`: by which decisions are measured. `jitter`: of
+/// durations, of which schedulers know nothing.
 Simulation simulate(const TaskDag& graph, const Machine& machine, TaskScheduler& scheduler,
-                    bool keep_steps = false, DecisionClock clock = DecisionClock::Wall);
+                    bool keep_steps = false, DecisionClock clock = DecisionClock::Wall,
+                    const Jitter& jitter = {});
 
 /// What no order of the tasks can go below.
 struct TaskBounds {

@@ -1,7 +1,9 @@
 // The clock of the simulator on runs that can be reckoned by hand, and the figures of the paper and the study
 // on the study's model of a V100.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <gtest/gtest.h>
 
@@ -230,6 +232,29 @@ TEST(Simulator, TheSameRunGivesTheSameResult) {
 }
 
 // The fewer tasks a device knows of, the less the Ready rule finds in them.
+TEST(Simulator, JitterChangesEachDurationAndIsTheSameBySeed) {
+  TaskDag graph;
+  for (int k = 0; k < 1000; ++k)
+    graph.add_task(std::to_string(k), "k", 1, {{graph.add_array(std::to_string(k), 10), inout}});
+  const Machine machine("m", {{"d", 10000, {{"*", 1}}}}, {{"bus", 10, 0, true}}, {{host, 0, 0}});
+  const auto seconds_of = [&](const Jitter& jitter) {
+    std::vector<double> seconds;
+    for (const SimulatedStep& step :
+         simulate(graph, machine, *make_scheduler("eager"), true, DecisionClock::Wall, jitter).steps)
+      seconds.push_back(step.end - step.begin);  // 1 without jitter
+    return seconds;
+  };
+
+  const std::vector<double> drawn = seconds_of({0.25, 1});
+
+  EXPECT_EQ(drawn, seconds_of({0.25, 1}));
+  EXPECT_NE(drawn, seconds_of({0.25, 2}));
+  const auto [least, most] = std::minmax_element(drawn.begin(), drawn.end());
+  EXPECT_NEAR(*least, 0.75, 1e-3);
+  EXPECT_NEAR(*most, 1.25, 1e-3);
+  EXPECT_NEAR(std::accumulate(drawn.begin(), drawn.end(), 0.0), static_cast<double>(drawn.size()), 30);
+}
+
 TEST(Simulator, EagerPrefetchLoadsMoreWhereDevicesTakeFewerTasksAhead) {
   const TaskDag graph = tiled_graph(TiledKind::Lu, 25, 1920).graph;
   const Machine machine = v100(2, index_t{1000} << 20, true);
