@@ -13,13 +13,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <variant>
 #include <vector>
 
 #include <strata/algorithms/launch_hints.hpp>
 #include <strata/algorithms/place.hpp>
 #include <strata/algorithms/policy.hpp>
 #include <strata/core/layout.hpp>
+#include <strata/core/variant.hpp>
 #include <strata/devices/queue.hpp>
 
 namespace strata::inline STRATA_ABI {
@@ -74,10 +74,10 @@ struct GridAcross;
 /// Several devices, of the kinds `D`, made by `across`.
 template <class... D>
 struct Across {
-  std::vector<std::variant<On<D>...>> places;  ///< the parts, in order
-  std::vector<double> weights;                 ///< empty: equal
-  Balance* balance = nullptr;                  ///< null: as weights say
-  const char* label = "";                      ///< of launches there, in messages and profiles
+  std::vector<Variant<On<D>...>> places;  ///< the parts, in order
+  std::vector<double> weights;            ///< empty: equal
+  Balance* balance = nullptr;             ///< null: as weights say
+  const char* label = "";                 ///< of launches there, in messages and profiles
 
   /// With a label for the launches there. The text is kept by pointer and must live as long as the place.
   Across named(const char* text) const {
@@ -148,13 +148,17 @@ struct PlaceTraits<Across<D...>> {
   static constexpr bool is_one_part = false;
   static const char* label(const Across<D...>& where) { return where.label; }
   static std::size_t count(const Across<D...>& where) { return where.places.size(); }
-  // std::visit would instantiate some fifteen functions for each f, of which a launch has several.
-  template <std::size_t I = 0, class F>
+  template <class F>
   static decltype(auto) visit(const Across<D...>& where, std::size_t k, const F& f) {
-    if constexpr (I + 1 < sizeof...(D)) {
-      if (where.places[k].index() != I) return visit<I + 1>(where, k, f);
-    }
-    return f(*std::get_if<I>(&where.places[k]));
+    return visit_as<F, D...>(where.places[k], f);
+  }
+
+ private:
+  template <class F, class First, class... Rest>
+  static decltype(auto) visit_as(const Variant<On<D>...>& part, const F& f) {
+    if constexpr (sizeof...(Rest) > 0)
+      if (!part.template holds<On<First>>()) return visit_as<F, Rest...>(part, f);
+    return f(part.template as<On<First>>());
   }
 };
 /// The sizes of the parts that were asked for; none: equal ones.

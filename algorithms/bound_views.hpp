@@ -180,6 +180,7 @@ struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
     if constexpr (Indices == 0)
       f(typename V::unmanaged_type(static_cast<const BoundView<I, V>&>(*this).view)...,
         static_cast<Rest&&>(rest)...);
+    else if constexpr (Indices == 1) insert_after_one(f, static_cast<Rest&&>(rest)...);
     else insert_after<Indices>(f, static_cast<Rest&&>(rest)...);
   }
 
@@ -213,6 +214,12 @@ struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
                                                                         [[maybe_unused]] index_t item) {
     if constexpr (requires { view.for_item(item); }) return view.for_item(item);
     else return typename OneView::unmanaged_type(view);
+  }
+  // Most kernels have one index: a function less to compile for each.
+  template <class F, class First, class... Rest>
+  STRATA_FUNCTION void insert_after_one(const F& f, First first, Rest&&... rest) const {
+    f(first, typename V::unmanaged_type(static_cast<const BoundView<I, V>&>(*this).view)...,
+      static_cast<Rest&&>(rest)...);
   }
   template <int Indices, class F, class First, class... Rest>
   STRATA_FUNCTION void insert_after(const F& f, First first, Rest&&... rest) const {

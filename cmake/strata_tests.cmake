@@ -15,7 +15,7 @@ cmake_host_system_information(RESULT strata_processors QUERY NUMBER_OF_LOGICAL_C
 # they run for 24 s in place of 33, and compile in 110 in place of 90. Those of algorithms run without any for 24 s in place
 # of 5, and compile in 89 in place of 158 (with the batches below).
 set(strata_optimised_tests "^(linear|streaming|thermal|explicit_dynamics|coherent_apps)$|atomic|bits|half|complex")
-# Four sources are compiled as one (_strata_batch_tests), three of those that take up to 1.5 GiB.
+# Six sources are compiled as one (_strata_batch_tests), three of those that take up to 1.5 GiB.
 set(strata_large_tests "^(streaming|linear)$")
 # Checked builds and those under sanitizers run them over the devices that differ most, AddressSanitizer over the one
 # whose memory is its own.
@@ -216,8 +216,8 @@ function(_strata_add_test_program program variant libraries)
 endfunction()
 
 # Sources that use the same namespaces and so headers, and instantiate much alike, in batches: three of algorithms
-# take 8.5 in place of 10.6 s of processor, of coherent arrays 8.1 in place of 10.1; four of streaming take up to
-# 1.5 GiB. Where two clash by a name that tools/source_batches.py does not see, one of them takes another. Batches
+# take 8.5 in place of 10.6 s of processor, of coherent arrays 8.1 in place of 10.1. Six take up to 1.1 GiB, four of streaming
+# 1.5. Where two clash by a name that tools/source_batches.py does not see, one of them takes another. Batches
 # say nothing of local names that are one of another file's namespace, too (-Wshadow); STRATA_UNITY=OFF compiles each
 # by itself.
 set(strata_batch_pragmas)
@@ -234,19 +234,13 @@ function(_strata_batch_tests program)
   if(NOT STRATA_UNITY)
     return()
   endif()
-  set(most 4)
+  set(most 6)
   if(folder MATCHES "${strata_large_tests}")
     set(most 3)
   endif()
   _strata_test_batches(batches ${most} ${ARGN})
-  set(number 0)
-  foreach(batch IN LISTS batches)
-    math(EXPR number "${number} + 1")
-    string(REPLACE "|" ";" members "${batch}")
-    set_property(SOURCE ${members} PROPERTY UNITY_GROUP ${number})
-  endforeach()
-  set_target_properties(${program} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP
-                                              UNITY_BUILD_CODE_BEFORE_INCLUDE "${strata_batch_pragmas}")
+  strata_set_batches(${program} ${batches})
+  set_target_properties(${program} PROPERTIES UNITY_BUILD_CODE_BEFORE_INCLUDE "${strata_batch_pragmas}")
 endfunction()
 
 # As strata_batches, of sources that use the same namespaces.

@@ -26,7 +26,7 @@ class Ref {
  public:
   constexpr Ref() = default;
   explicit Ref(T* object) : object_(object) { acquire(); }
-  Ref(const Ref& other) : object_(other.object_) { acquire(); }
+  Ref(const Ref& other) noexcept : object_(other.object_) { acquire(); }
   Ref(Ref&& other) noexcept : object_(other.object_) { other.object_ = nullptr; }
   template <class U>
   requires requires(U* u, T* t) { t = u; }

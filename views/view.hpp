@@ -325,39 +325,52 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
         good = good && (may_omit || extent(r) == 1) && begin(r) <= 0 && 0 < end(r);
     }
     for (int r = 0; r < count && r < rank(); ++r) good = good && index[r] >= begin(r) && index[r] < end(r);
-    index_t resident_begin = rank() > 0 ? begin(0) : 0, resident_end = rank() > 0 ? end(0) : 0;
-    if constexpr (requires(const mapping_type& m) { m.resident(); }) {
-      if (rank() > 0) {
-        resident_begin = mapping_.resident().begin;
-        resident_end = mapping_.resident().end;
-        if (count > 0) good = good && index[0] >= resident_begin && index[0] < resident_end;
-      }
-    }
+    if constexpr (requires(const mapping_type& m) { m.resident(); })
+      if (rank() > 0 && count > 0)
+        good = good && index[0] >= mapping_.resident().begin && index[0] < mapping_.resident().end;
     bool over = false;
     if constexpr (may_expire) over = this->ticket.is_over();
     good = good && !over;
-    if (!good) [[unlikely]] {
-      detail::BadAccess found;
-      found.is_over = over;
-      found.data = data_;
-      if (rank() == 0 || (resident_begin == begin(0) && resident_end == end(0)))
-        found.bytes = static_cast<std::size_t>(mapping_.required_span_size()) * sizeof(T);
-      found.count = count;
-      found.rank = rank();
-      for (int r = 0; r < count; ++r) found.index[r] = index[r];
-      for (int r = 0; r < rank(); ++r) {
-        found.begin[r] = begin(r);
-        found.end[r] = end(r);
-      }
-      found.resident_begin = resident_begin;
-      found.resident_end = resident_end;
-#if defined(__CUDA_ARCH__)
-      detail::report_bad_access_on_device(found);
-#else
-      detail::report_bad_access(found);
-#endif
-    }
+    if (!good) [[unlikely]]
+      report_bad_access(data_, mapping_, over, static_cast<index_t>(i)...);
     return good;
+  }
+  // Not inlined, as a kernel has one for every access; by value, so that views stay in registers.
+  template <class... I>
+  [[gnu::noinline]] STRATA_FUNCTION static void report_bad_access(T* data, mapping_type mapping, bool over,
+                                                                  I... i) {
+    const auto begin = [&](int r) -> index_t {
+      if constexpr (detail::HasBounds<mapping_type>) return mapping.begin(r);
+      else return 0;
+    };
+    const index_t index[sizeof...(I) + 1] = {i..., 0};
+    detail::BadAccess found;
+    found.is_over = over;
+    found.data = data;
+    found.count = sizeof...(I);
+    found.rank = mapping.extents().rank();
+    for (int r = 0; r < found.count; ++r) found.index[r] = index[r];
+    for (int r = 0; r < found.rank; ++r) {
+      found.begin[r] = begin(r);
+      found.end[r] = begin(r) + mapping.extents().extent(r);
+    }
+    found.resident_begin = found.rank > 0 ? found.begin[0] : 0;
+    found.resident_end = found.rank > 0 ? found.end[0] : 0;
+    bool is_whole = true;
+    if constexpr (requires(const mapping_type& m) { m.resident(); }) {
+      if (found.rank > 0) {
+        const ResidentRows resident = mapping.resident();
+        is_whole = resident.begin == found.resident_begin && resident.end == found.resident_end;
+        found.resident_begin = resident.begin;
+        found.resident_end = resident.end;
+      }
+    }
+    if (is_whole) found.bytes = static_cast<std::size_t>(mapping.required_span_size()) * sizeof(T);
+#if defined(__CUDA_ARCH__)
+    detail::report_bad_access_on_device(found);
+#else
+    detail::report_bad_access(found);
+#endif
   }
 
   T* data_;

@@ -24,7 +24,7 @@ const D& first_device(const Streamed<On<D>>& where) {
 }
 template <class D>
 const D& first_device(const Across<D>& where) {
-  return std::get<On<D>>(where.places.front()).device;
+  return where.places.front().template as<On<D>>().device;
 }
 template <class Where>
 using DeviceOf = std::remove_cvref_t<decltype(first_device(std::declval<const Where&>()))>;

@@ -17,14 +17,16 @@ namespace {
 using namespace strata;
 using namespace strata_tests;
 
-TYPED_TEST_SUITE(Team, TestDevices, DeviceName);
+template <class D>
+class TeamCollectives : public ::testing::Test {};
+TYPED_TEST_SUITE(TeamCollectives, TestDevices, DeviceName);
 
 constexpr index_t league = 3;
 
 // ---- boxes
 
 // Item (i, j, k) of a team adds to its own element; each way to distribute them in a matrix of its own.
-struct CountItems {
+struct CountBoxItems {
   STRATA_FUNCTION void operator()(const auto& member, auto counts, auto sums) const {
     const index_t l = member.league_rank();
     const auto count = [&](index_t at) { atomic_fetch_add(&counts(l, at), 1); };
@@ -51,12 +53,12 @@ struct CountItems {
     single(per_team(member), [&] { sums(l, 0) = sum, sums(l, 1) = most; });
   }
 };
-TYPED_TEST(Team, BoxesAreSharedOutAndReduced) {
+TYPED_TEST(TeamCollectives, BoxesAreSharedOutAndReduced) {
   for (const Shape shape : shapes) {
     const auto counts = create<Matrix<int, TypeParam>>("counts", league, 135);
     const auto sums = create<Matrix<double, TypeParam>>("sums", league, 2);
     if (!launched(shape, [&] {
-          parallel_for(teams(league, shape.members).vector(shape.lanes), with(CountItems{}, counts, sums));
+          parallel_for(teams(league, shape.members).vector(shape.lanes), with(CountBoxItems{}, counts, sums));
         }))
       continue;
 
@@ -85,7 +87,7 @@ struct JoinMembers {
     });
   }
 };
-TYPED_TEST(Team, ValuesOfMembersAreJoinedAndScannedByRank) {
+TYPED_TEST(TeamCollectives, ValuesOfMembersAreJoinedAndScannedByRank) {
   for (const Shape shape : shapes) {
     const int n = static_cast<int>(shape.members);
     const auto results = create<Matrix<int, TypeParam>>("results", league, 5 * n);
@@ -121,7 +123,7 @@ struct SortRows {
     else team_sort(member, mine);
   }
 };
-TYPED_TEST(Team, SortsViewsInAnyMemoryAloneAndByKey) {
+TYPED_TEST(TeamCollectives, SortsViewsInAnyMemoryAloneAndByKey) {
   for (const Shape shape : shapes)
     for (const index_t n : {0, 1, 2, 3, 64, 65, 300}) {
       const auto keys = create<Matrix<int, TypeParam>>("keys", league, n),
@@ -172,7 +174,7 @@ struct CopyRows {
     if (i % 4 == 0) local_deep_copy(subview(y, i, range(0, 2)), 9);
   }
 };
-TYPED_TEST(Team, LocalDeepCopyMovesConvertsAndFillsPartsWithinKernels) {
+TYPED_TEST(TeamCollectives, LocalDeepCopyMovesConvertsAndFillsPartsWithinKernels) {
   const auto x = create<Matrix<int, TypeParam>>("x", 6 * league, 5);
   const auto host = create_mirror(x);
   for (index_t i = 0; i < 6 * league; ++i)
@@ -229,7 +231,7 @@ struct AddSize {
     if (member.team_rank() == 0) sum += member.team_size();
   }
 };
-TYPED_TEST(Team, LimitsAreThoseThatLaunchesHave) {
+TYPED_TEST(TeamCollectives, LimitsAreThoseThatLaunchesHave) {
   const auto x = create<Matrix<int, TypeParam>>("x", league, 1);
   const auto kernel = with(Nothing{}, x);
   const auto work = teams(league).vector(2).scratch(0, 100, 24);
@@ -250,7 +252,7 @@ TYPED_TEST(Team, LimitsAreThoseThatLaunchesHave) {
   parallel_reduce(teams(league, joint).vector(2).scratch(0, 100, 24), with(AddSize{}, x), Sum(sum));
   EXPECT_EQ(sum, league * joint);
 }
-TYPED_TEST(Team, TheScratchMemoryThatATeamCanHaveIsEnoughForALaunch) {
+TYPED_TEST(TeamCollectives, TheScratchMemoryThatATeamCanHaveIsEnoughForALaunch) {
   const auto x = create<Matrix<int, TypeParam>>("x", league, 1);
   const auto kernel = with(Nothing{}, x);
 

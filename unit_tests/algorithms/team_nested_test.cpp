@@ -11,7 +11,9 @@ namespace {
 using namespace strata;
 using namespace strata_tests;
 
-TYPED_TEST_SUITE(Team, TestDevices, DeviceName);
+template <class D>
+class TeamNested : public ::testing::Test {};
+TYPED_TEST_SUITE(TeamNested, TestDevices, DeviceName);
 
 // Loop lengths below, at and above the numbers of members and lanes.
 constexpr index_t nested_sizes[] = {0, 1, 3, 8, 31, 100};
@@ -30,7 +32,7 @@ struct CountItems {
   }
 };
 
-TYPED_TEST(Team, SharesItemsOutToMembersAndLanesOnce) {
+TYPED_TEST(TeamNested, SharesItemsOutToMembersAndLanesOnce) {
   using D = TypeParam;
   for (const Shape shape : shapes)
     for (const index_t n : nested_sizes) {
@@ -137,9 +139,11 @@ void expect_nested_reductions() {
     }
 }
 
-TYPED_TEST(Team, ReducesOverMembersAsASequentialLoop) { expect_nested_reductions<TypeParam, 0>(); }
-TYPED_TEST(Team, ReducesOverLanesAsASequentialLoop) { expect_nested_reductions<TypeParam, 1>(); }
-TYPED_TEST(Team, ReducesOverMembersAndLanesAsASequentialLoop) { expect_nested_reductions<TypeParam, 2>(); }
+TYPED_TEST(TeamNested, ReducesOverMembersAsASequentialLoop) { expect_nested_reductions<TypeParam, 0>(); }
+TYPED_TEST(TeamNested, ReducesOverLanesAsASequentialLoop) { expect_nested_reductions<TypeParam, 1>(); }
+TYPED_TEST(TeamNested, ReducesOverMembersAndLanesAsASequentialLoop) {
+  expect_nested_reductions<TypeParam, 2>();
+}
 
 template <int Over>
 struct ScanNested {
@@ -203,8 +207,8 @@ void expect_nested_scans() {
     }
 }
 
-TYPED_TEST(Team, ScansOverMembersAsASequentialLoop) { expect_nested_scans<TypeParam, 0>(); }
-TYPED_TEST(Team, ScansOverLanesAsASequentialLoop) { expect_nested_scans<TypeParam, 1>(); }
-TYPED_TEST(Team, ScansOverMembersAndLanesAsASequentialLoop) { expect_nested_scans<TypeParam, 2>(); }
+TYPED_TEST(TeamNested, ScansOverMembersAsASequentialLoop) { expect_nested_scans<TypeParam, 0>(); }
+TYPED_TEST(TeamNested, ScansOverLanesAsASequentialLoop) { expect_nested_scans<TypeParam, 1>(); }
+TYPED_TEST(TeamNested, ScansOverMembersAndLanesAsASequentialLoop) { expect_nested_scans<TypeParam, 2>(); }
 
 }  // namespace

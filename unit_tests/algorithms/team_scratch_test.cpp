@@ -9,7 +9,9 @@ namespace {
 using namespace strata;
 using namespace strata_tests;
 
-TYPED_TEST_SUITE(Team, TestDevices, DeviceName);
+template <class D>
+class TeamScratch : public ::testing::Test {};
+TYPED_TEST_SUITE(TeamScratch, TestDevices, DeviceName);
 
 // Fills several arrays of team and member, and counts the elements that are not as written after a barrier.
 template <int Level>
@@ -74,8 +76,8 @@ void expect_scratch_memory() {
   }
 }
 
-TYPED_TEST(Team, HasScratchMemoryOfLevelZero) { expect_scratch_memory<TypeParam, 0>(); }
-TYPED_TEST(Team, HasScratchMemoryOfLevelOne) { expect_scratch_memory<TypeParam, 1>(); }
+TYPED_TEST(TeamScratch, HasScratchMemoryOfLevelZero) { expect_scratch_memory<TypeParam, 0>(); }
+TYPED_TEST(TeamScratch, HasScratchMemoryOfLevelOne) { expect_scratch_memory<TypeParam, 1>(); }
 
 // More than a GPU's blocks have without asking, and level 1 larger than all of level 0.
 struct FillLargeScratch {
@@ -94,7 +96,7 @@ struct FillLargeScratch {
   }
 };
 
-TYPED_TEST(Team, HasMuchScratchMemoryOfBothLevelsForMoreTeamsThanRunAtATime) {
+TYPED_TEST(TeamScratch, HasMuchScratchMemoryOfBothLevelsForMoreTeamsThanRunAtATime) {
   using D = TypeParam;
   constexpr index_t league = 400, fast = 12000, large = 40000;
   const auto sums = create<Vector<index_t, D>>("sums", league);

@@ -1,4 +1,4 @@
-// What the tests of teams share: the suite, shapes of teams, and launches of shapes that a GPU may not have.
+// What the tests of teams share: shapes of teams, and launches of shapes that a GPU may not have.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,9 +10,6 @@
 #include "arrays.hpp"
 
 namespace strata_tests {
-
-template <class D>
-class Team : public ::testing::Test {};
 
 template <class T, class D>
 using Matrix = strata::MDArray<T, D, strata::rank<2>>;

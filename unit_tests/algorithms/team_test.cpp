@@ -10,6 +10,8 @@ namespace {
 using namespace strata;
 using namespace strata_tests;
 
+template <class D>
+class Team : public ::testing::Test {};
 TYPED_TEST_SUITE(Team, TestDevices, DeviceName);
 
 // ---- who is there

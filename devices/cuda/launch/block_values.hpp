@@ -4,9 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-
 #include <strata/core/layout.hpp>
+#include <strata/core/min_max.hpp>
 #include <strata/devices/cuda/launch/block_check.hpp>
 #include <strata/devices/cuda/launch/kernel_parameters.hpp>
 #include <strata/devices/cuda/launch/reduce_nodes.hpp>
@@ -61,8 +60,8 @@ void cuda_reduce_blocks(const LaunchInfo& info, ResidentRows rows, ResidentRows 
   using Threads = NodeThreads<Nodes, typename Reducer::value_type, Static>;
   using Work = CudaBlockValues<Nodes, Reducer, Store, Threads>;
   const index_t of_row = blocks.end - blocks.begin, count = (rows.end - rows.begin) * of_row;
-  const index_t items = std::min(blocks.end * reduction_block, nodes.row_items) -
-                        std::min(blocks.begin * reduction_block, nodes.row_items);
+  const index_t items = smaller_of(blocks.end * reduction_block, nodes.row_items) -
+                        smaller_of(blocks.begin * reduction_block, nodes.row_items);
   CudaQueue& queue = cuda_queue_for(info);
   CudaLaunch launch(queue, EventKind::BeginReduce, info, (rows.end - rows.begin) * items);
   if (count <= 0) return;
@@ -75,8 +74,8 @@ void cuda_reduce_blocks(const LaunchInfo& info, ResidentRows rows, ResidentRows 
   const index_t resident = (index_t{on_device.resident_blocks} * on_device.block) >> (5 + log2_warps);
   const bool shared_nodes =
       Threads::shares(nodes, count, index_t{on_device.resident_blocks} * on_device.block);
-  const index_t grid = std::min(((count - 1) >> (log2_warps - int{shared_nodes})) + 1,
-                                std::max(rounds * resident, index_t{1}));
+  const index_t grid = smaller_of(((count - 1) >> (log2_warps - int{shared_nodes})) + 1,
+                                  larger_of(rounds * resident, index_t{1}));
   auto parameters = parameters_of(launch, Work{nodes, reducer, store, rows.begin, blocks.begin, of_row, count,
                                                shared_nodes, launch.check()});
   cuda_launch(launch, kernel, cuda_line(grid, index_t{warp_lanes} << log2_warps), parameters);

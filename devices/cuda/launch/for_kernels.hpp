@@ -12,11 +12,6 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// Threads of a block in which each has several items. A constant, so that the compiler knows that the item
-/// after next is another element of the same array, and its loads need not wait for the stores of this one;
-/// larger blocks were slower.
-inline constexpr unsigned stream_block = 256;
-
 /// The items of a thread whose loads are in flight together: a property of the body (kernel.hpp).
 template <class Body>
 constexpr int items_of_thread() {
@@ -24,19 +19,15 @@ constexpr int items_of_thread() {
   else return 1;
 }
 
+/// The items of a launch over a range (CudaItems), a tile for each block.
 template <class Body>
-struct CudaFor {
+struct CudaFor : CudaItems {
   static constexpr int thread_items = items_of_thread<Body>();
 
   Body body;
-  index_t begin;
-  index_t count;
-  unsigned tile;  // items of a block of an exact grid: once or thread_items times its threads
-  CudaCheck check;
 
-  /// The tiles of the grid cover the range; 32-bit arithmetic up to the index itself.
-  __device__ void run_exact() const {
-    const unsigned first = blockIdx.x * tile, left = static_cast<unsigned>(count) - first;
+  __device__ void run() const {
+    const unsigned first = blockIdx.x * tile, left = count - first;
     const unsigned items = left < tile ? left : tile;
     if constexpr (thread_items == 1) {
       if (threadIdx.x < items) body(begin + first + threadIdx.x);
@@ -49,34 +40,7 @@ struct CudaFor {
       for (unsigned k = threadIdx.x; k < items; k += blockDim.x) body(begin + first + k);
     }
   }
-  /// Any range.
-  __device__ void run_strided() const {
-    const index_t step = static_cast<index_t>(gridDim.x) * blockDim.x;
-    for (index_t k = static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x; k < count; k += step)
-      body(begin + k);
-  }
 };
-
-template <class Work>
-__global__ void cuda_for_exact(const __grid_constant__ Work work) {
-  if (enter_block(work.check)) work.run_exact();
-}
-template <class Work>
-__global__ void cuda_for_strided(const __grid_constant__ Work work) {
-  if (enter_block(work.check)) work.run_strided();
-}
-
-// The same, compiled for launch bounds.
-template <class Work, int MaxThreads, int MinBlocks>
-__global__ void __launch_bounds__(MaxThreads, MinBlocks)
-    cuda_bounded_for_exact(const __grid_constant__ Work work) {
-  if (enter_block(work.check)) work.run_exact();
-}
-template <class Work, int MaxThreads, int MinBlocks>
-__global__ void __launch_bounds__(MaxThreads, MinBlocks)
-    cuda_bounded_for_strided(const __grid_constant__ Work work) {
-  if (enter_block(work.check)) work.run_strided();
-}
 
 /// A box, cut by plan_box. Axis 0 is the first dimension, or the last one with `LastFastest`, and so on.
 ///

@@ -34,19 +34,6 @@ void cuda_launch_hinted(CudaLaunch& launch, CudaQueue& queue, CudaKernel& kernel
   cuda_launch(launch, kernel, grid, parameters);
 }
 
-// ---- one dimension
-
-template <class Parameters, class Static, bool Exact>
-CudaKernel& cuda_for_kernel() {
-  constexpr int most = Static::max_threads, least = bounded_blocks<Static>;
-  if constexpr (most == 0 && Exact) return cuda_kernel<&cuda_for_exact<Parameters>>();
-  else if constexpr (most == 0) return cuda_kernel<&cuda_for_strided<Parameters>>();
-  else if constexpr (Exact) return cuda_kernel<&cuda_bounded_for_exact<Parameters, most, least>>();
-  else return cuda_kernel<&cuda_bounded_for_strided<Parameters, most, least>>();
-}
-
-// ---- several dimensions
-
 /// A range of `Rank` dimensions in the order of a launch's axes.
 template <int Rank>
 struct BoxAxes {
@@ -109,33 +96,11 @@ bool cuda_run_box(CudaLaunch& launch, CudaQueue& queue, const BoxAxes<Rank>& axe
 struct CudaForLaunch {
   /// `R` is ChunkRange, or that with hints.
   template <class R, class Body>
-  static void for_range(const LaunchInfo& info, const R& hinted, const Body& body) {
+  static void for_range(const LaunchInfo& info, const R& range, const Body& body) {
     using Work = CudaFor<Body>;
-    using Static = typename HintsOf<R>::static_hints;
-    const ChunkRange& range = hinted;
-    const LaunchHints hints = HintsOf<R>::get(hinted);
-    const index_t count = range.end > range.begin ? range.end - range.begin : 0;
-    CudaQueue& queue = cuda_queue_for(info);
-    CudaLaunch launch(queue, EventKind::BeginFor, info, count);
-    if (count == 0) return;
-    constexpr index_t most_blocks = index_t{1} << 20;  // of a grid whose threads go on by strides
-    const bool exact = count <= (index_t{1} << 31);
-    CudaKernel& kernel = exact ? cuda_for_kernel<ParametersOf<Work>, Static, true>()
-                               : cuda_for_kernel<ParametersOf<Work>, Static, false>();
-    const CudaKernel::OnDevice& on_device = cuda_kernel_on(queue, kernel);
-    index_t block = hints.block_size > 0 ? hints.block_size : on_device.block;
-    if (hints.block_size == 0 && Work::thread_items > 1) block = stream_block;
-    if (block > on_device.most_threads) block = on_device.most_threads;
-    if (block > count) block = (count + warp_lanes - 1) / warp_lanes * warp_lanes;
-    // Several items a thread where there are enough for all multiprocessors.
-    index_t tile = block;
-    if (exact && block == stream_block &&
-        count >= index_t{on_device.resident_blocks} * on_device.block * Work::thread_items)
-      tile *= Work::thread_items;
-    index_t blocks = (count + tile - 1) / tile;
-    if (!exact && blocks > most_blocks) blocks = most_blocks;
-    cuda_launch_hinted(launch, queue, kernel, cuda_line(blocks, block), hints,
-                       Work{body, range.begin, count, static_cast<unsigned>(tile), launch.check()});
+    Work work{{}, body};
+    cuda_launch_items(info, cuda_run_kernel<ParametersOf<Work>, typename HintsOf<R>::static_hints>(), range,
+                      HintsOf<R>::get(range), Work::thread_items, work, sizeof work);
   }
 
   /// `R` is TileRange<Rank>, or that with hints.

@@ -13,13 +13,9 @@ namespace strata::inline STRATA_ABI::detail {
 
 /// Work that lies in device memory. Not to be read before the block has entered.
 template <class Work>
-struct CudaIndirect {
-  const Work* work;
-  CudaCheck check;
-
-  __device__ void run() const { work->run(); }
-  __device__ void run_exact() const { work->run_exact(); }
-  __device__ void run_strided() const { work->run_strided(); }
+struct CudaIndirect : CudaPlaced {
+  __device__ const Work& get() const { return *static_cast<const Work*>(work); }
+  __device__ void run() const { get().run(); }
 };
 
 template <class Work>
@@ -31,7 +27,7 @@ using ParametersOf = std::conditional_t<travels_with_launch<Work>, Work, CudaInd
 template <class Work>
 ParametersOf<Work> parameters_of(CudaLaunch& launch, const Work& work) {
   if constexpr (travels_with_launch<Work>) return work;
-  else return {static_cast<const Work*>(launch.place(&work, sizeof work)), work.check};
+  else return {{launch.place(&work, sizeof work), work.check}};
 }
 template <class Work>
 __device__ const Work& work_of(const Work& work) {
@@ -39,7 +35,7 @@ __device__ const Work& work_of(const Work& work) {
 }
 template <class Work>
 __device__ const Work& work_of(const CudaIndirect<Work>& indirect) {
-  return *indirect.work;
+  return indirect.get();
 }
 
 template <class Parameters>
@@ -65,10 +61,6 @@ template <auto Function>
 CudaKernel& cuda_kernel() {
   static CudaKernel kernel{reinterpret_cast<const void*>(Function), {}};
   return kernel;
-}
-
-inline CudaGrid cuda_line(index_t blocks, index_t threads) {
-  return {{static_cast<unsigned>(blocks), 1, 1}, {static_cast<unsigned>(threads), 1, 1}, 0};
 }
 
 /// Launches with `parameters`, ahead of the end of the kernel before it where that helps.

@@ -9,6 +9,7 @@
 
 #include <strata/core/check.hpp>
 #include <strata/core/config.hpp>
+#include <strata/devices/launch_hints.hpp>
 #include <strata/devices/launch_info.hpp>
 
 struct CUstream_st;
@@ -45,6 +46,10 @@ struct CudaGrid {
   unsigned cluster = 1;  // blocks that run at the same time and reach each other's shared memory
 };
 
+inline CudaGrid cuda_line(index_t blocks, index_t threads) {
+  return {{static_cast<unsigned>(blocks), 1, 1}, {static_cast<unsigned>(threads), 1, 1}, 0};
+}
+
 /// Arguments for the entry of a kernel: whether it was launched ahead of the end of the one before it, and,
 /// in checked builds, where to report bad accesses.
 struct CudaCheck {
@@ -53,6 +58,20 @@ struct CudaCheck {
   CheckRecord* record;  // of the queue, in memory that host and device reach
   std::uint64_t launch;
 #endif
+};
+
+/// The parameters of a kernel whose work is too large for them: where it lies in device memory.
+struct CudaPlaced {
+  const void* work;
+  CudaCheck check;
+};
+
+/// Of a parallel_for over a range, the work besides its body: items are counted in 32 bits.
+struct CudaItems {
+  index_t begin = 0;
+  unsigned count = 0;
+  unsigned tile = 0;  // items of a block: once or several times its threads
+  CudaCheck check{};
 };
 
 /// The memory of its queue that a reduction may use until it is done.
@@ -129,5 +148,16 @@ class CudaLaunch {
   bool locked_ = true;
   mutable bool stream_used_ = false;  // by work that was not counted
 };
+
+/// Threads of a block in which each has several items. A constant, so that the compiler knows that the item
+/// after next is another element of the same array, and its loads need not wait for the stores of this one;
+/// larger blocks were slower.
+inline constexpr unsigned stream_block = 256;
+
+/// Launches a parallel_for over a range: `work`, a base of `bytes` bytes of work, begins with what is set
+/// here. `thread_items` are the items of a thread whose loads are in flight together. More than 2^31 items
+/// are several launches.
+void cuda_launch_items(const LaunchInfo& info, CudaKernel& kernel, const ChunkRange& range,
+                       const LaunchHints& hints, int thread_items, CudaItems& work, std::size_t bytes);
 
 }  // namespace strata::inline STRATA_ABI::detail

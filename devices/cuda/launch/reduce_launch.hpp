@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-
+#include <strata/core/min_max.hpp>
 #include <strata/devices/cuda/launch/kernel_parameters.hpp>
 #include <strata/devices/cuda/launch/reduce_kernels.hpp>
 
@@ -40,8 +39,8 @@ class CudaReduceLaunch {
     const index_t resident_threads = index_t{on_device.resident_blocks} * on_device.block;
     shared_nodes_ = Work::Threads::shares(nodes, count, resident_threads);
     const int most_groups = Work::log2_most_warps - int{shared_nodes_};
-    const int few = std::min(3, most_groups);
-    const int few_nodes = std::min(few + 1, Work::log2_most_nodes);
+    const int few = smaller_of(3, most_groups);
+    const int few_nodes = smaller_of(few + 1, Work::log2_most_nodes);
     while (!in_one_group(log2_nodes_) && log2_nodes_ < few) ++log2_nodes_;
     log2_groups_ = log2_nodes_;
     if (!in_one_group(log2_nodes_)) {
@@ -50,7 +49,7 @@ class CudaReduceLaunch {
       if (clustered_) {
         log2_nodes_ = 0;
         while (!in_one_group(log2_nodes_ + Work::log2_cluster)) ++log2_nodes_;
-        log2_groups_ = std::min(log2_nodes_, few);
+        log2_groups_ = smaller_of(log2_nodes_, few);
       } else {
         log2_nodes_ = log2_groups_ = most_groups;
         const index_t resident = resident_threads >> (5 + Work::log2_most_warps);

@@ -37,7 +37,7 @@ struct CudaTeamLaunch {
     using Static = typename HintsOf<Shape>::static_hints;
     using Work = CudaTeamContribute<Body, Reducer>;
     using Nodes = RangeNodes<CudaJoinContributions<Reducer>>;
-    using Join = CudaReduceLaunch<Nodes, Reducer, Finish, StaticHints<>>;
+    using JoinLaunch = CudaReduceLaunch<Nodes, Reducer, Finish, StaticHints<>>;
     using T = typename Reducer::value_type;
     const index_t teams = shape.teams();
     CudaQueue& queue = cuda_queue_for(info, Finish::waits);
@@ -50,7 +50,7 @@ struct CudaTeamLaunch {
     const auto contributed = [&](T* contributions) {
       return Nodes{{reducer, contributions}, 0, teams, 0, nodes};
     };
-    Join join(cuda_kernel_on(queue, Join::kernel()), contributed(nullptr), nodes);
+    JoinLaunch join(cuda_kernel_on(queue, JoinLaunch::kernel()), contributed(nullptr), nodes);
 
     // In one piece of scratch memory: the joining kernel's partials, the contributions, the teams' level 1.
     const std::size_t partial_bytes = padded(join.scratch_bytes());

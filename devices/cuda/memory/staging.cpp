@@ -30,10 +30,10 @@ Runner copy_threads() {
                                              .spin_us = 5,
                                              .shares_processors = false,
                                              .on_start = {}});
-  const auto run = [](const void*, const ChunkRange& range, ChunkFunction function) {
+  const auto run_pieces = [](const void*, const ChunkRange& range, ChunkFunction function) {
     pool.run(range, function);
   };
-  return {run, nullptr, pool.size()};
+  return {run_pieces, nullptr, pool.size()};
 }
 
 // One chunk's work on the host, freed by its callback.

@@ -128,11 +128,11 @@ void check_random(unsigned seed) {
             (problem.arrays[0].cyclic ? ", cyclic" : ""));
 }
 
-TEST(StreamPlan, AnyProblemGivesWhatTheStepsGive) {
+TEST(StreamPlans, AnyProblemGivesWhatTheStepsGive) {
   for (int seed = 0; seed < strata_tests::trials(20000) && !testing::Test::HasFailure(); ++seed)
     check_random(static_cast<unsigned>(seed));
 }
-TEST(StreamPlan, AnyProblemGivesWhatTheStepsGiveSlow) {
+TEST(StreamPlans, AnyProblemGivesWhatTheStepsGiveSlow) {
   for (unsigned seed = 20000; seed < 1000000 && !testing::Test::HasFailure(); ++seed) check_random(seed);
 }
 
@@ -175,15 +175,15 @@ void check_random_parts(unsigned seed) {
         << (problem.arrays[0].cyclic ? ", cyclic" : "") << ", array " << a;
 }
 
-TEST(StreamPlan, PartsOfSeveralDevicesGiveWhatTheStepsGive) {
+TEST(StreamPlans, PartsOfSeveralDevicesGiveWhatTheStepsGive) {
   for (int seed = 0; seed < strata_tests::trials(20000) && !testing::Test::HasFailure(); ++seed)
     check_random_parts(static_cast<unsigned>(seed));
 }
-TEST(StreamPlan, PartsOfSeveralDevicesGiveWhatTheStepsGiveSlow) {
+TEST(StreamPlans, PartsOfSeveralDevicesGiveWhatTheStepsGiveSlow) {
   for (unsigned seed = 20000; seed < 1000000 && !testing::Test::HasFailure(); ++seed)
     check_random_parts(seed);
 }
-TEST(StreamPlan, PartsReadTheHalosOfAllStepsBeyondTheirEnds) {
+TEST(StreamPlans, PartsReadTheHalosOfAllStepsBeyondTheirEnds) {
   const index_t n = 4096, h = 2, t = 6;
   for (const bool cyclic : {false, true}) {
     StreamProblem problem;
@@ -203,7 +203,7 @@ TEST(StreamPlan, PartsReadTheHalosOfAllStepsBeyondTheirEnds) {
     EXPECT_EQ(carry_down, 8 * n);
   }
 }
-TEST(StreamPlan, EvenOddIsForAllRows) {
+TEST(StreamPlans, EvenOddIsForAllRows) {
   StreamProblem problem;
   problem.arrays = {state(1000, 1, 1)};
   problem.work = {0, 1000};
@@ -227,7 +227,7 @@ StreamProblem stencil_problem(index_t rows, index_t h, int steps, bool cyclic) {
   return problem;
 }
 
-TEST(StreamPlan, NaiveCopiesTwoHalosForEachTile) {
+TEST(StreamPlans, NaiveCopiesTwoHalosForEachTile) {
   for (const index_t h : {1, 2, 3})
     for (const index_t chunk : {16, 50}) {
       const index_t tiles = 20, n = tiles * chunk;
@@ -238,7 +238,7 @@ TEST(StreamPlan, NaiveCopiesTwoHalosForEachTile) {
       EXPECT_EQ(bytes.down, 8 * n);
     }
 }
-TEST(StreamPlan, OverlapCopiesTheHalosOfAllStepsForEachTile) {
+TEST(StreamPlans, OverlapCopiesTheHalosOfAllStepsForEachTile) {
   for (const index_t h : {1, 2, 3})
     for (const int t : {1, 4, 7}) {
       const index_t tiles = 20, chunk = 64, n = tiles * chunk;
@@ -253,7 +253,7 @@ TEST(StreamPlan, OverlapCopiesTheHalosOfAllStepsForEachTile) {
                 8 * (n + (tiles - 1) * 2 * t * h));
     }
 }
-TEST(StreamPlan, EvenOddCopiesSeams) {
+TEST(StreamPlans, EvenOddCopiesSeams) {
   for (const index_t h : {1, 2, 3})
     for (const int t : {1, 4, 7}) {
       const index_t pairs = 10, chunk = 64, n = pairs * 2 * chunk;
@@ -265,7 +265,7 @@ TEST(StreamPlan, EvenOddCopiesSeams) {
       EXPECT_EQ(bytes.down, 8 * (n + 2 * pairs * (2 * t * h - h)));  // 1 + (2th - h) / R
     }
 }
-TEST(StreamPlan, CarryCopiesEachRowOnce) {
+TEST(StreamPlans, CarryCopiesEachRowOnce) {
   for (const index_t h : {1, 2, 3})
     for (const int t : {1, 4, 7}) {
       const index_t n = 1280;
@@ -277,7 +277,7 @@ TEST(StreamPlan, CarryCopiesEachRowOnce) {
       EXPECT_TRUE(detail::streaming::carry_pass(line, 64, t).in_place);
     }
 }
-TEST(StreamPlan, SimulatedRowsOfTheStudy) {
+TEST(StreamPlans, SimulatedRowsOfTheStudy) {
   // h = 1, t = 64, R = 500, 10,000 rows: even/odd 1.245/1.241, overlap 1.243/1.000, carry 1.000/1.000.
   const index_t n = 10000;
   const StreamProblem line = stencil_problem(n, 1, 64, false);
@@ -292,7 +292,7 @@ TEST(StreamPlan, SimulatedRowsOfTheStudy) {
   EXPECT_NEAR(ratio(even_odd.down), 1.241, 0.0005);
 }
 
-TEST(StreamPlan, BudgetIsKept) {
+TEST(StreamPlans, BudgetIsKept) {
   for (const index_t budget : {4096 * 6, 1 << 16, 1 << 20}) {
     StreamProblem problem = stencil_problem(100000, 1, 50, false);
     const StreamPlan plan = detail::streaming::make_plan(problem, budget, rates, {});
@@ -302,7 +302,7 @@ TEST(StreamPlan, BudgetIsKept) {
     if (budget > 1 << 19) check(problem, plan, random, "budget");
   }
 }
-TEST(StreamPlan, TooSmallABudgetSaysWhatIsNeeded) {
+TEST(StreamPlans, TooSmallABudgetSaysWhatIsNeeded) {
   StreamProblem problem = stencil_problem(1000, 1, 5, false);
   problem.arrays[0].row_bytes = 1 << 20;
   try {
@@ -312,14 +312,14 @@ TEST(StreamPlan, TooSmallABudgetSaysWhatIsNeeded) {
     EXPECT_NE(std::string(error.what()).find("1 MiB a row"), std::string::npos) << error.what();
   }
 }
-TEST(StreamPlan, WhatFitsIsCopiedOnce) {
+TEST(StreamPlans, WhatFitsIsCopiedOnce) {
   const StreamProblem problem = stencil_problem(100000, 1, 5000, false);
   const StreamPlan plan = detail::streaming::make_plan(problem, 1 << 24, rates, {});
   EXPECT_EQ(plan.passes, 1);
   EXPECT_EQ(plan.bytes.up, 800000);
   EXPECT_EQ(plan.bytes.down, 800000);
 }
-TEST(StreamPlan, StepsPerPassAreChosenSoThatKernelsHideCopies) {
+TEST(StreamPlans, StepsPerPassAreChosenSoThatKernelsHideCopies) {
   // 4e12 / (2 * 45e9) = 44 steps of 16 bytes take as long as the copies of 8 bytes each way.
   const int steps = strata_tests::is_sanitized ? 500 : 10000;
   const StreamProblem problem = stencil_problem(index_t{1} << 30, 1, steps, false);

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <strata/core/min_max.hpp>
+#include <strata/devices/cuda/launch/launch.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+namespace {
+
+constexpr index_t warp_threads = 32;
+constexpr index_t most_items = index_t{1} << 31;  // of a launch, as they are counted in 32 bits
+
+// Threads of a block, and in `tile` its items.
+index_t plan_items(const CudaKernel::OnDevice& on_device, int block_size, int thread_items, index_t count,
+                   unsigned& tile) {
+  index_t block = block_size > 0 ? block_size : on_device.block;
+  if (block_size == 0 && thread_items > 1) block = stream_block;
+  if (block > on_device.most_threads) block = on_device.most_threads;
+  if (block > count) block = (count + warp_threads - 1) / warp_threads * warp_threads;
+  // Several items a thread where there are enough for all multiprocessors.
+  tile = static_cast<unsigned>(block);
+  if (block == stream_block && count >= index_t{on_device.resident_blocks} * on_device.block * thread_items)
+    tile *= static_cast<unsigned>(thread_items);
+  return block;
+}
+
+}  // namespace
+
+void cuda_launch_items(const LaunchInfo& info, CudaKernel& kernel, const ChunkRange& range,
+                       const LaunchHints& hints, int thread_items, CudaItems& work, std::size_t bytes) {
+  CudaQueue& queue = cuda_queue_for(info);
+  work.begin = range.begin;
+  do {
+    const index_t left = range.end > work.begin ? range.end - work.begin : 0;
+    const index_t count = smaller_of(left, most_items);
+    CudaLaunch launch(queue, EventKind::BeginFor, info, count);
+    if (count == 0) return;
+    const index_t block =
+        plan_items(cuda_kernel_on(queue, kernel), hints.block_size, thread_items, count, work.tile);
+    CudaGrid grid = cuda_line((count + work.tile - 1) / work.tile, block);
+    if (hints.occupancy > 0)
+      grid.shared_bytes = cuda_shared_for_occupancy(queue, kernel, grid, hints.occupancy);
+    work.count = static_cast<unsigned>(count);
+    work.check = launch.check();
+    if (bytes <= cuda_parameter_bytes) {
+      work.check.ahead = launch.goes_ahead(kernel, grid);
+      launch.run(kernel, grid, &work, work.check.ahead);
+    } else {
+      CudaPlaced placed{launch.place(&work, bytes), work.check};
+      placed.check.ahead = launch.goes_ahead(kernel, grid);
+      launch.run(kernel, grid, &placed, placed.check.ahead);
+    }
+    work.begin += count;
+  } while (work.begin < range.end);
+}
+
+}  // namespace strata::inline STRATA_ABI::detail
