@@ -41,7 +41,7 @@ void TaskPlan::add_arrays(const std::vector<Entry>& entries) {
   ids_.reserve(3 * entries.size());
   for (const Entry& entry : entries)
     for (const TaskUse& use : entry.entry->uses) {
-      const auto [id, is_new] = known.emplace(use.array.get(), static_cast<ArrayId>(arrays.size()));
+      const auto [id, is_new] = known.try_emplace(use.array.get(), static_cast<ArrayId>(arrays.size()));
       if (is_new) {
         arrays.push_back(use.array);
         by_parts.push_back(false);

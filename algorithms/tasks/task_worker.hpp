@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -32,17 +33,20 @@ class TaskMailbox {
     {
       const std::lock_guard lock(mutex_);
       ended_.push_back(std::move(ended));
+      num_ended_ = ended_.size();
     }
     filled_.notify_one();
   }
   /// Takes one; false: there is none. Sleeps for one, at most `microseconds`.
   bool take(Ended& ended, int microseconds) {
+    if (microseconds == 0 && num_ended_ == 0) return false;
     std::unique_lock lock(mutex_);
     if (microseconds > 0)
       filled_.wait_for(lock, std::chrono::microseconds(microseconds), [&] { return !ended_.empty(); });
     if (ended_.empty()) return false;
     ended = std::move(ended_.front());
     ended_.pop_front();
+    num_ended_ = ended_.size();
     return true;
   }
 
@@ -50,6 +54,7 @@ class TaskMailbox {
   std::mutex mutex_;
   std::condition_variable filled_;
   std::deque<Ended> ended_;
+  std::atomic<std::size_t> num_ended_ = 0;
 };
 
 class TaskWorker {

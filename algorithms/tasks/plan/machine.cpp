@@ -103,11 +103,14 @@ double Machine::run_seconds(const TaskDag& graph, TaskId task, DeviceId device) 
 }
 
 void Machine::require_fit(const TaskDag& graph) const {
+  std::vector<index_t> of_kernels(graph.kernels().size());  // the largest memory of devices that have a rate
   for (TaskId task = 0; task < graph.num_tasks(); ++task) {
-    run_seconds(graph, task, 0);
-    index_t largest = 0;  // memory of the devices that have a rate
-    for (const MachineDevice& device : devices_)
-      if (rate_of(device, kernel_of(graph, task))) largest = std::max(largest, device.memory);
+    index_t& largest = of_kernels[static_cast<std::size_t>(graph.task(task).kernel)];
+    if (largest == 0) {
+      run_seconds(graph, task, 0);
+      for (const MachineDevice& device : devices_)
+        if (rate_of(device, kernel_of(graph, task))) largest = std::max(largest, device.memory);
+    }
     const index_t bytes = graph.bytes_of(task);
     if (bytes <= largest) continue;
     const bool is_close = string_from_bytes(bytes) == string_from_bytes(largest);

@@ -9,6 +9,10 @@
 
 namespace strata::inline STRATA_ABI::tasks {
 
+namespace {
+constexpr std::size_t few = 4;  // tasks that wait for one, mostly
+}  // namespace
+
 ArrayId TaskDag::add_array(std::string label, index_t bytes, bool by_parts) {
   if (bytes < 1)
     throw TaskError("the array \"" + label + "\" has " + std::to_string(bytes) +
@@ -26,6 +30,7 @@ TaskId TaskDag::add_task(std::string label, const std::string& kernel, double wo
                     ": it is a number of at least 0");
   const TaskId id = num_tasks();
   Task task{std::move(label), 0, work, {}};
+  task.accesses.reserve(accesses.size());
   for (const TaskAccess& access : accesses) {
     if (access.array < 0 || access.array >= num_arrays())
       throw TaskError("the task \"" + task.label + "\" uses the array number " +
@@ -36,17 +41,18 @@ TaskId TaskDag::add_task(std::string label, const std::string& kernel, double wo
     if (same == task.accesses.end()) task.accesses.push_back(access);
     else *same = {access.array, same->mode == access.mode ? access.mode : AccessMode::InOut};
   }
-  const auto [known, is_new] = kernel_ids_.emplace(kernel, static_cast<KernelId>(kernels_.size()));
+  const auto [known, is_new] = kernel_ids_.try_emplace(kernel, static_cast<KernelId>(kernels_.size()));
   task.kernel = known->second;
   if (is_new) kernels_.push_back(kernel);
 
-  std::vector<TaskId> before;
-  const auto add_all = [&before](const std::vector<TaskId>& tasks) {
-    before.insert(before.end(), tasks.begin(), tasks.end());
+  before_.clear();
+  const auto add_all = [this](const std::vector<TaskId>& tasks) {
+    before_.insert(before_.end(), tasks.begin(), tasks.end());
   };
   for (TaskAccess& access : task.accesses) {
     ArrayUses& uses = arrays_[static_cast<std::size_t>(access.array)];
     uses.users.push_back(id);
+    task.bytes += uses.array.bytes;
     access.commutes = access.commutes && access.mode == AccessMode::InOut && !uses.array.by_parts;
     if (uses.array.by_parts) continue;
     if (access.commutes && uses.commutes && uses.readers.empty()) {
@@ -68,12 +74,16 @@ TaskId TaskDag::add_task(std::string label, const std::string& kernel, double wo
       uses.readers.push_back(id);
     }
   }
-  std::sort(before.begin(), before.end());
-  before.erase(std::unique(before.begin(), before.end()), before.end());
+  std::sort(before_.begin(), before_.end());
+  before_.erase(std::unique(before_.begin(), before_.end()), before_.end());
   tasks_.push_back(std::move(task));
   successors_.emplace_back();
-  for (const TaskId other : before) successors_[static_cast<std::size_t>(other)].push_back(id);
-  predecessors_.push_back(std::move(before));
+  for (const TaskId other : before_) {
+    std::vector<TaskId>& after = successors_[static_cast<std::size_t>(other)];
+    if (after.empty()) after.reserve(few);
+    after.push_back(id);
+  }
+  predecessors_.push_back(before_);
   return id;
 }
 
@@ -95,12 +105,6 @@ void TaskDag::add_dependency(TaskId before, TaskId after) {
   known.push_back(before);
   is_in_order_ = is_in_order_ && before < after;
   successors_[static_cast<std::size_t>(before)].push_back(after);
-}
-
-index_t TaskDag::bytes_of(TaskId task) const {
-  index_t bytes = 0;
-  for (const TaskAccess& access : this->task(task).accesses) bytes += array(access.array).bytes;
-  return bytes;
 }
 
 std::string TaskDag::describe(TaskId id) const {

@@ -54,6 +54,7 @@ struct Task {
   KernelId kernel;    ///< of the graph's kernels
   double work;        ///< in the unit of the rates of devices: floating-point operations, mostly
   std::vector<TaskAccess> accesses;  ///< each array once
+  index_t bytes = 0;                 ///< of all that it uses
 };
 
 /// Not thread safe while it grows.
@@ -110,7 +111,7 @@ class TaskDag {
   const std::vector<std::string>& kernels() const { return kernels_; }
 
   /// Of all that a task uses.
-  index_t bytes_of(TaskId task) const;
+  index_t bytes_of(TaskId task) const { return this->task(task).bytes; }
   /// "gemm(2,1,0) of A(2,1), A(2,0) and A(1,0)".
   std::string describe(TaskId task) const;
   /// A topological order: of the tasks that can be next always the first in program order. Those of cycles
@@ -133,7 +134,8 @@ class TaskDag {
   std::vector<std::string> kernels_;
   std::unordered_map<std::string, KernelId> kernel_ids_;
   std::vector<std::vector<TaskId>> predecessors_, successors_;
-  bool is_in_order_ = true;  // every task waits for earlier ones only
+  std::vector<TaskId> before_;  // of add_task()
+  bool is_in_order_ = true;     // every task waits for earlier ones only
 };
 
 /// How many tasks are on the longest path from each task to the end, itself among them: the priorities of
