@@ -2,6 +2,7 @@
 // standard library, on every device, for views of any layout, waiting and in queues.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <vector>

@@ -2,6 +2,7 @@
 // and what teams can be.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <vector>
 

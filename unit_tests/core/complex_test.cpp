@@ -5,6 +5,7 @@
 #include <complex>
 #include <limits>
 #include <numbers>
+#include <string>
 #include <type_traits>
 
 #include <gtest/gtest.h>

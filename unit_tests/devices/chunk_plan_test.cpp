@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <random>
+#include <string>
 
 #include <gtest/gtest.h>
 

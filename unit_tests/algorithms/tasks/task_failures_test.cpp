@@ -1,6 +1,7 @@
 // Graphs of tasks in which something fails: what is lost is said, the rest is done.
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
+#include <chrono>
 #include <fstream>
 #include <thread>
 

@@ -1,6 +1,7 @@
 // Coherent arrays in files: what is in the file, when it is complete, and that launches, host views and
 // direct I/O see the same values.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <filesystem>

@@ -2,6 +2,7 @@
 // values move.
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
+#include <chrono>
 #include <string>
 #include <thread>
 #include <vector>

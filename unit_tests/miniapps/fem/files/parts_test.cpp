@@ -2,6 +2,7 @@
 // examples name.
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
