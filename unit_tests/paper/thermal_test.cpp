@@ -3,6 +3,7 @@
 // differs from print.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <vector>
 
