@@ -130,7 +130,8 @@ class ReduceTask : public ValueTask<Body, Reducer, Finish, ChunkRange> {
       else
         reduce_nodes(
             runner, blocks.first, blocks.last,
-            {value_ops<Context, Value>(context), alignof(Value), reduce_blocks, blocks_together_log2}, &value);
+            {value_ops<Context, Value>(context), alignof(Value), reduce_blocks, blocks_together_log2},
+            &value);
     });
   }
 

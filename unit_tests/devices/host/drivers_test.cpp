@@ -31,8 +31,8 @@ TEST(HostDrivers, AScanSaysWhatMemoryIsMissingBeforeItBegins) {
   tiles.alignment = alignof(double);
   tiles.runs = 512;
 
-  const std::string text = message_of<OutOfMemory>(
-      [&] { scan_tiles(idle_threads(runs), 0, index_t{1} << 40, tiles, &carry); });
+  const std::string text =
+      message_of<OutOfMemory>([&] { scan_tiles(idle_threads(runs), 0, index_t{1} << 40, tiles, &carry); });
 
   EXPECT_NE(text.find(std::to_string((std::size_t{1} << 40) * 513 * 8)), std::string::npos) << text;
   EXPECT_NE(text.find("several calls"), std::string::npos) << text;
