@@ -1,8 +1,9 @@
-// Variant: a value of one of several types; <variant> for std::variant would take nvcc a sixth of its time
-// for a small file.
+// Variant: a value of one of several types. <variant>, which has std::variant, takes nvcc long in small
+// files.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <new>
 #include <type_traits>
@@ -14,7 +15,8 @@ namespace strata::inline STRATA_ABI {
 /// A value of one of the types `T`, which are distinct and can be copied without an exception.
 template <class... T>
 class Variant {
-  static_assert((std::is_nothrow_copy_constructible_v<T> && ...));
+  static_assert((std::is_nothrow_copy_constructible_v<T> && ...),
+                "strata: Variant: copying one of the types may throw");
 
  public:
   /// Holds a copy of `value`.
@@ -32,15 +34,17 @@ class Variant {
   }
   ~Variant() { destroy(); }
 
-  /// Whether the value is a `V`.
+  /// Whether the value is a `V`, one of the types.
   template <class V>
   bool holds() const {
+    static_assert((std::is_same_v<V, T> + ... + 0) == 1, "strata: Variant: not one of the types, or twice");
     return type_ == number_of<V>();
   }
-  /// The value, which is a `V`.
+  /// The value, which must be a `V`.
   template <class V>
   const V& as() const {
-    return *reinterpret_cast<const V*>(storage_);
+    assert(holds<V>());
+    return *std::launder(reinterpret_cast<const V*>(storage_));
   }
 
  private:

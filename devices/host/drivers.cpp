@@ -15,15 +15,16 @@ namespace {
 // Raw storage for values of a type known by size and alignment only: on the stack where it is small.
 class Storage {
  public:
-  // OutOfMemory.
-  Storage(std::size_t bytes, std::size_t alignment) : alignment_(std::align_val_t(alignment)) {
+  // `advice`: what else to do than to free arrays, where there is no memory. OutOfMemory.
+  Storage(std::size_t bytes, std::size_t alignment, const char* advice)
+      : alignment_(std::align_val_t(alignment)) {
     if (bytes <= sizeof(local_) && alignment <= alignof(std::max_align_t)) return;
     heap_ = ::operator new(bytes, alignment_, std::nothrow);
     if (heap_ == nullptr)
       throw OutOfMemory("a reduction or a scan needs " + std::to_string(bytes) +
-                        " bytes of the host's memory for sums of parts of its range, which the system does "
-                        "not give: free arrays, or go over the range in several calls, which begin where the "
-                        "last one ended");
+                        " bytes of the host's memory for values of parts of its range, which the system does "
+                        "not give: free arrays, or " +
+                        advice);
   }
   ~Storage() {
     if (heap_) ::operator delete(heap_, alignment_);
@@ -37,6 +38,10 @@ class Storage {
   void* heap_ = nullptr;
   alignas(std::max_align_t) char local_[2048];
 };
+
+constexpr const char* use_smaller_values = "reduce smaller values";
+constexpr const char* scan_in_parts =
+    "go over the range in several calls, each of which begins with the total of the last one";
 
 // The nodes of each group are an aligned subtree of 2^log2_size nodes, so a worker may join them alone.
 struct Groups {
@@ -59,7 +64,7 @@ void reduce_range(index_t first, index_t last, const ReduceNodes& nodes, void* p
   const int together = nodes.together;
   if (first >> together == (last - 1) >> together)
     return nodes.nodes(nodes.ops.context, first, last, partial);
-  Storage storage(PairwiseJoin::levels * nodes.ops.bytes, nodes.alignment);
+  Storage storage(PairwiseJoin::levels * nodes.ops.bytes, nodes.alignment, use_smaller_values);
   PairwiseJoin join(nodes.ops, storage.data());
   for (index_t node = first; node < last;) {
     const index_t group = node >> together, rest = (group + 1) * (index_t{1} << together) - node;
@@ -90,7 +95,8 @@ void reduce_nodes(const Runner& runner, index_t first, index_t last, const Reduc
   }
   const Groups groups = make_groups(first, last, runner.workers);
   const index_t begin = groups.first_group(), end = groups.last_group();
-  Storage partials(static_cast<std::size_t>(end - begin) * nodes.ops.bytes, nodes.alignment);
+  Storage partials(static_cast<std::size_t>(end - begin) * nodes.ops.bytes, nodes.alignment,
+                   use_smaller_values);
   struct Context {
     const Groups& groups;
     const ReduceNodes& nodes;
@@ -106,7 +112,7 @@ void reduce_nodes(const Runner& runner, index_t first, index_t last, const Reduc
   runner.run(runner.context, {.begin = begin, .end = end},
              {work, &context, reinterpret_cast<std::uintptr_t>(nodes.nodes), last - first});
 
-  Storage storage(PairwiseJoin::levels * nodes.ops.bytes, nodes.alignment);
+  Storage storage(PairwiseJoin::levels * nodes.ops.bytes, nodes.alignment, use_smaller_values);
   PairwiseJoin join(nodes.ops, storage.data());
   for (index_t group = begin; group < end; ++group) {
     std::memcpy(join.next(), partials.data() + static_cast<std::size_t>(group - begin) * nodes.ops.bytes,
@@ -125,7 +131,7 @@ void scan_alone(index_t first, index_t last, const ScanTiles& tiles, void* carry
     for (index_t t = first; t < last; ++t) tiles.final(ops.context, t, nullptr, carry);
     return;
   }
-  Storage storage((tiles.runs + 1) * ops.bytes, tiles.alignment);
+  Storage storage((tiles.runs + 1) * ops.bytes, tiles.alignment, use_smaller_values);
   char* const total = storage.data();
   char* const runs = total + ops.bytes;
   for (index_t t = first; t < last; ++t) {
@@ -147,8 +153,8 @@ void scan_tiles(const Runner& runner, index_t first, index_t last, const ScanTil
   // no item is visited a third time.
   const ValueOps& ops = tiles.ops;
   const std::size_t tile_bytes = (tiles.runs + 1) * ops.bytes;
-  Storage values(static_cast<std::size_t>(last - first) * tile_bytes, tiles.alignment);
-  Storage swap(ops.bytes, tiles.alignment);
+  Storage values(static_cast<std::size_t>(last - first) * tile_bytes, tiles.alignment, scan_in_parts);
+  Storage swap(ops.bytes, tiles.alignment, use_smaller_values);
   struct Context {
     const ScanTiles& tiles;
     char* values;

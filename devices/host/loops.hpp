@@ -218,7 +218,7 @@ STRATA_FLATTEN void reduce_lanes(const Body& body, const Reducer& reducer, index
 // Items [begin, end) of a reduction, the first of which adds to partial 0: groups of an item for each
 // partial.
 template <int Lanes, class Body, class Index, class T>
-void reduce_integers(const Body& body, Index begin, Index end, T* partial) {
+STRATA_FLATTEN void reduce_integers(const Body& body, Index begin, Index end, T* partial) {
   Index rest = begin;
   if constexpr (Lanes >= host_lanes) {
     constexpr int kept = lanes_in_registers<Lanes, T>;

@@ -136,27 +136,29 @@ class ReduceTask : public ValueTask<Body, Reducer, Finish, ChunkRange> {
   }
 
  private:
-  // A call of the driver for each block would cost a third of the time of a sum in cache.
-  static constexpr int blocks_together_log2 = 3;
+  // The driver takes time for each call, which counts where the items of a block are in cache. Large values
+  // would need a stack for each level.
+  static constexpr int blocks_together_log2 = sizeof(Value) <= 256 ? 3 : 0;
 
   static void reduce_blocks(const void* raw, index_t first, index_t last, void* partial) {
     const auto& context = *static_cast<const Context*>(raw);
     const PieceCheck scope(context.check);
-    const PieceBody<Body> body = context.body;
-    join_blocks(context, body, first, last, blocks_together_log2, *static_cast<Value*>(partial));
+    if constexpr (blocks_together_log2 == 0) reduce_block(context, first, *static_cast<Value*>(partial));
+    else join_blocks(context, first, last, blocks_together_log2, *static_cast<Value*>(partial));
+  }
+  static void reduce_block(const Context& context, index_t block, Value& value) {
+    const BlockItems items = items_of(block, context.range);
+    PieceBody<Body> body = context.body;
+    reduce_items(body, context.reducer, items.begin, items.end, value);
   }
   // Of an aligned group of 2^level blocks.
-  static void join_blocks(const Context& context, const PieceBody<Body>& body, index_t first, index_t last,
-                          int level, Value& value) {
-    if (last - first == 1) {
-      const BlockItems items = items_of(first, context.range);
-      return reduce_items(body, context.reducer, items.begin, items.end, value);
-    }
+  static void join_blocks(const Context& context, index_t first, index_t last, int level, Value& value) {
+    if (last - first == 1) return reduce_block(context, first, value);
     const index_t half = index_t{1} << --level, middle = ((first >> level) | 1) * half;
-    if (middle <= first || last <= middle) return join_blocks(context, body, first, last, level, value);
-    join_blocks(context, body, first, middle, level, value);
+    if (middle <= first || last <= middle) return join_blocks(context, first, last, level, value);
+    join_blocks(context, first, middle, level, value);
     Value right;
-    join_blocks(context, body, middle, last, level, right);
+    join_blocks(context, middle, last, level, right);
     context.reducer.join(value, right);
   }
 
@@ -227,8 +229,15 @@ class BoxReduceTask : public ValueTask<Body, Reducer, Finish, TileRange<Rank>> {
 
  private:
   template <class... I>
-  static void run_line_item(const Body& body, Value& value, I... i) {
+  static void run_item(const Body& body, Value& value, I... i) {
     body(i..., value);
+  }
+  // Neighbours along the last dimension, each of which adds to a lane of its own.
+  template <class... I>
+  STRATA_FLATTEN static void run_line(const Body& body, index_t first, index_t items, Value* lane,
+                                      I... outer) {
+    STRATA_INDEPENDENT_ITEMS
+    for (index_t l = 0; l < items; ++l) run_item(body, lane[l], outer..., first + l);
   }
   // The items of a row in blocks of reduction_block, counted from the row's first; partials joined pairwise.
   static void node(const void* raw, index_t row, index_t, void* partial) {
@@ -251,7 +260,7 @@ class BoxReduceTask : public ValueTask<Body, Reducer, Finish, TileRange<Rank>> {
       lower[r] = r == 0 ? row : context.range.lower[r];
       upper[r] = r == 0 ? row + 1 : context.range.upper[r];
     }
-    // Items along the last dimension, up to the last lane at a time: lanes that are neighbours.
+    // Items along the last dimension, up to the last lane at a time.
     const auto line = [&](auto... outer) {
       for (index_t first = lower[Rank - 1]; first < upper[Rank - 1];) {
         Value* const target = lane + (count & (lanes - 1));
@@ -259,8 +268,7 @@ class BoxReduceTask : public ValueTask<Body, Reducer, Finish, TileRange<Rank>> {
         const index_t items = left < to_last ? left : to_last;
         if (count < lanes)
           for (index_t l = 0; l < items; ++l) context.reducer.init(target[l]);
-        STRATA_INDEPENDENT_ITEMS
-        for (index_t l = 0; l < items; ++l) run_line_item(body, target[l], outer..., first + l);
+        run_line(body, first, items, target, outer...);
         first += items;
         count += items;
         if (count == reduction_block) close();

@@ -1,5 +1,5 @@
-// How does StarPU keep the memory of one GPU that is too small? A model of its requests and of the thread
-// that serves the GPU, to find out where the study's figures of dmda come from: docs/scheduling.md has the
+// How does StarPU keep the memories of GPUs that are too small? A model of its requests and of the threads
+// that serve the GPUs, to find out where the study's figures of dmda come from: docs/scheduling.md has the
 // answer. It is built where it is asked for only (the target strata_request_model), and prints one line of
 // JSON.
 //
@@ -7,22 +7,21 @@
 //
 // What makes the difference to strata-simulate, whose schedulers keep memories by simpler rules:
 //
-//   - Each task that enters the queue makes a request for each of its arrays. An array that is there counts
-//   as
-//     needed by the task from then on, another one only when the task's own request has been carried out. A
-//     request that finds the array on its way, and one of a task that was given to the GPU before, are not
-//     counted; but the task takes one off the count when it begins, be it its own or another one's.
-//   - What is requested to be written makes the host's values old when it comes, written or not.
-//   - Where a copy comes from is chosen when it is requested, and stays there until the request is carried
-//   out.
-//   - One thread for each GPU does all: it begins copies, finds room, and takes tasks. Where no clean copy
-//   may
-//     leave, it evicts dirty ones, two at a time, and waits for their stores; meanwhile it takes and releases
-//     no task.
-//   - Copies share links. Requests of the tasks that are given to the GPU come first, of which five are under
-//     way at most from each memory, of the others two.
-//   - The thread stores dirty copies ahead, so that a share of all is clean: CLEAN_PERCENT of them at least,
-//     then twice as many.
+// Each task that enters the queue makes a request for each of its arrays. An array that is there counts as
+// needed by the task from then on, another one only when the task's own request has been carried out. A
+// request that finds the array on its way, and one of a task that was given to the GPU before, are not
+// counted; but the task takes one off the count when it begins, be it its own or another one's.
+//
+// What is requested to be written makes the host's values old when it comes, written or not. Where a copy
+// comes from is chosen when it is requested, and stays there until the request is carried out.
+//
+// One thread for each GPU does all: it begins copies, finds room, and takes tasks. Where no clean copy may
+// leave, it evicts dirty ones, two at a time, and waits for their stores; meanwhile it takes and releases no
+// task. It stores dirty copies ahead, so that a share of all is clean: CLEAN_PERCENT of them at least, then
+// twice as many.
+//
+// Copies share links. Requests of the tasks that are given to the GPU come first, of which five are under way
+// at most from each memory, of the others two.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdio>
@@ -307,7 +306,13 @@ class Model {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 9) {
+  const auto is_one_of = [&](int word, std::initializer_list<const char*> all) {
+    return std::any_of(all.begin(), all.end(),
+                       [&](const char* one) { return std::strcmp(argv[word], one) == 0; });
+  };
+  if (argc != 9 || !is_one_of(4, {"cholesky", "lu"}) ||
+      !is_one_of(6, {"lws", "eager-prefetch", "dmda", "dmdas"}) ||
+      !is_one_of(7, {"bottom-level", "parsec"}) || std::atoi(argv[2]) < 1 || std::atoi(argv[5]) < 1) {
     std::fprintf(stderr,
                  "strata_request_model MACHINE.json DEVICES MEMORY cholesky|lu TILES "
                  "lws|eager-prefetch|dmda|dmdas bottom-level|parsec CLEAN_PERCENT\n");

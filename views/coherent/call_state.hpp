@@ -146,7 +146,7 @@ class CallState {
   void release();
   void undo(Part& part);
   void report_lost_meanwhile(const Part& part, const Use& use) const;
-  std::vector<Directory::Part> before_claim(const Use& use, bool made_anew) const;
+  static std::vector<Directory::Part> before_claim(const Use& use, bool made_anew);
   void follow(Part& part);
 
   const char* label_ = nullptr;

@@ -11,16 +11,13 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-// What was where the part claims to write, before it did.
-std::vector<Directory::Part> CallState::before_claim(const Use& use, bool made_anew) const {
-  if (!made_anew && kept_ == nullptr) return use.before;
+// What is where the part claims to write, were it not for the claim. Not what was there before it: since then
+// tasks may have given up a copy that the claim made old.
+std::vector<Directory::Part> CallState::before_claim(const Use& use, bool made_anew) {
+  const Directory there = made_anew ? use.array->directory : use.array->unclaimed();
   std::vector<Directory::Part> before;
   use.region.visit([&](const Box& box) {
-    if (!made_anew) before.push_back({box, MemorySet{use.memory}});
-    else
-      use.array->directory.map().visit(box, [&](const Box& b, MemorySet memories) {
-        before.push_back({b, memories});
-      });
+    there.map().visit(box, [&](const Box& b, MemorySet memories) { before.push_back({b, memories}); });
   });
   return before;
 }

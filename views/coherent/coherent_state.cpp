@@ -97,6 +97,12 @@ void CoherentState::settle(WorkTracker& tracker) {
   }
 }
 
+Directory CoherentState::unclaimed() const {
+  Directory noted = settled_;
+  for (const Change& change : log_) apply(change, noted);
+  return noted;
+}
+
 namespace {
 
 bool is_loss(const std::exception_ptr& error) {

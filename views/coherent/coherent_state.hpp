@@ -139,6 +139,8 @@ class CoherentState : public RefCounted {
   void log_drop(MemoryId memory, const Box& box);
   /// Applies work that has ended to the settled state.
   void settle(WorkTracker& tracker);
+  /// The directory as it were without the claims of kernels that have not been enqueued yet.
+  Directory unclaimed() const;
   /// Whether the directory says where values are, and not only where they are going to be.
   bool is_settled() const { return log_.empty(); }
   /// The same, but only where much has been noted since.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include <strata/algorithms/tasks/plan/command_clock.hpp>
+#include <strata/algorithms/tasks/plan/task_error.hpp>
 
 namespace strata::inline STRATA_ABI::tasks {
 
@@ -13,7 +15,11 @@ CommandClock::CommandClock(const TaskDag& graph, const Machine& machine, const J
       machine_(machine),
       jitter_(jitter),
       free_at_(2 * machine.links().size()),
-      idle_at_(static_cast<std::size_t>(machine.num_devices())) {}
+      idle_at_(static_cast<std::size_t>(machine.num_devices())) {
+  if (!(jitter.share >= 0 && jitter.share < 1))
+    throw TaskError("durations that vary by " + std::to_string(100 * jitter.share) +
+                    " percent were asked for: give 0 to less than 100");
+}
 
 const TimedCommand& CommandClock::begin(const TaskCommand& command) {
   last_ = {command, now_, now_, none};

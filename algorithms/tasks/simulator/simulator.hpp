@@ -3,7 +3,7 @@
 // makes one copy at a time, first come, first served. The same graph, machine and scheduler give the same
 // result.
 //
-// Simulated seconds are not measured ones: kernels take exactly the work by their rate, unless there is to be
+// Simulated seconds are not measured ones: kernels take exactly the work by their rate, unless there is
 // jitter; decisions take no time.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

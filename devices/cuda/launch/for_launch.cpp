@@ -7,7 +7,7 @@ namespace strata::inline STRATA_ABI::detail {
 namespace {
 
 constexpr index_t warp_threads = 32;
-constexpr index_t most_items = index_t{1} << 31;  // of a launch, as they are counted in 32 bits
+constexpr index_t most_items = index_t{1} << 30;  // of a launch: counts of items and blocks have 32 bits
 
 // Threads of a block, and in `tile` its items.
 index_t plan_items(const CudaKernel::OnDevice& on_device, int block_size, int thread_items, index_t count,

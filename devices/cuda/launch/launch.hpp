@@ -68,10 +68,10 @@ struct CudaPlaced {
 
 /// Of a parallel_for over a range, the work besides its body: items are counted in 32 bits.
 struct CudaItems {
+  CudaCheck check{};  // first, so that no body lies in padding at the end
   index_t begin = 0;
   unsigned count = 0;
   unsigned tile = 0;  // items of a block: once or several times its threads
-  CudaCheck check{};
 };
 
 /// The memory of its queue that a reduction may use until it is done.
@@ -155,8 +155,8 @@ class CudaLaunch {
 inline constexpr unsigned stream_block = 256;
 
 /// Launches a parallel_for over a range: `work`, a base of `bytes` bytes of work, begins with what is set
-/// here. `thread_items` are the items of a thread whose loads are in flight together. More than 2^31 items
-/// are several launches.
+/// here. `thread_items` are the items of a thread whose loads are in flight together. More than 2^30 items
+/// are several launches, one after the other: where one cannot be launched, those before it are not undone.
 void cuda_launch_items(const LaunchInfo& info, CudaKernel& kernel, const ChunkRange& range,
                        const LaunchHints& hints, int thread_items, CudaItems& work, std::size_t bytes);
 

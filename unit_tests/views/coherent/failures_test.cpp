@@ -6,6 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include <strata/views/coherent/whole_copies.hpp>
+
 #include "views/coherent/executor_fixture.hpp"
 
 namespace {
@@ -325,6 +327,30 @@ struct ThrowAt {
     x(i) = -1;
   }
 };
+// As the run of a graph may, which needs the room, while one of its tasks runs.
+struct GiveUpAndThrow {
+  detail::CoherentState* array;
+  void operator()(index_t i, auto x) const {
+    x(i) = -1;
+    detail::WholeCopies().drop(*array, Emulated{0}.backend());
+    throw std::runtime_error("after the copy of a device was given up");
+  }
+};
+
+TEST_F(CoherentFailures, OfAHostsKernelSayThatValuesAreLostThatADeviceNoLongerHas) {
+  const Numbers x("x", 10);
+  launch(on(Emulated{0}), 10, Iota{1}, out(x));
+  EXPECT_EQ(values(x)[3], 4) << "the host has them, too";
+  const std::uint64_t losses = detail::WholeCopies::losses(*x.state());
+
+  EXPECT_THROW(launch(on(Serial{}), 1, GiveUpAndThrow{x.state().get()}, inout(x, everything)),
+               std::runtime_error);
+
+  EXPECT_EQ(detail::WholeCopies::losses(*x.state()), losses + 1);
+  EXPECT_EQ(detail::WholeCopies::lacking(*x.state()), std::vector<Box>{x.domain()});
+  EXPECT_THROW(x.read(), DataLost);
+}
+
 TEST_F(CoherentFailures, OfAHostsKernelAreThrownAndOthersGoOn) {
   const Numbers x("x", 100), y("y", 100);
   launch(on(Emulated{0}), 100, Iota{0}, out(x));

@@ -253,6 +253,7 @@ TEST(Simulator, JitterChangesEachDurationAndIsTheSameBySeed) {
   EXPECT_NEAR(*least, 0.75, 1e-3);
   EXPECT_NEAR(*most, 1.25, 1e-3);
   EXPECT_NEAR(std::accumulate(drawn.begin(), drawn.end(), 0.0), static_cast<double>(drawn.size()), 30);
+  EXPECT_THROW(seconds_of({1, 1}), TaskError);
 }
 
 TEST(Simulator, EagerPrefetchLoadsMoreWhereDevicesTakeFewerTasksAhead) {
