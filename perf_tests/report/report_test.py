@@ -10,8 +10,9 @@ import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 # ci_weight.json is about compilations (tools/ci_weight), the schedules about machines that are only described.
-OTHERS = ("ci_weight.json", "simulated_schedules.json", "drawn_schedules.json")
-RESULTS = sorted(path for path in (HERE.parent / "results").glob("*.json") if path.name not in OTHERS)
+OTHERS = ("ci_weight.json", "drawn_schedules.json")
+RESULTS = sorted(path for path in (HERE.parent / "results").glob("*.json")
+                 if path.name not in OTHERS and not path.name.startswith("simulated_"))
 
 
 def report(*arguments):
