@@ -25,6 +25,37 @@ TEST(ParallelReduceOnHost, TakesKernelsWithDefaults) {
   EXPECT_EQ(sum, 55);
 }
 
+// A value of 1 MiB, of several blocks of items: stacks of threads hold a few.
+struct CountInManyBins {
+  static constexpr int bins = 1 << 17;
+  struct value_type {
+    double bin[bins];
+  };
+  using device_type = Threads;
+  STRATA_FUNCTION void operator()(index_t i, value_type& counts) const { counts.bin[i % 5] += 1; }
+  STRATA_FUNCTION static void init(value_type& counts) {
+    for (double& count : counts.bin) count = 0;
+  }
+  STRATA_FUNCTION static void join(value_type& a, const value_type& b) {
+    for (int k = 0; k < bins; ++k) a.bin[k] += b.bin[k];
+  }
+};
+struct StoreSomeBins {
+  double* some;
+  STRATA_FUNCTION void operator()(const CountInManyBins::value_type& counts) const {
+    for (int k = 0; k < 6; ++k) some[k] = counts.bin[k];
+  }
+};
+TEST(ParallelReduceOnHost, JoinsValuesOfAMebibyte) {
+  double counts[6];
+
+  parallel_reduce(range(700, 10700), CountInManyBins{}, StoreSomeBins{counts});
+  wait(Threads{});
+
+  for (int k = 0; k < 5; ++k) EXPECT_EQ(counts[k], 2000) << k;
+  EXPECT_EQ(counts[5], 0);
+}
+
 // ---- the paper's forms
 
 // Finalize functors: by reference to const, and by reference, which may change the value on its way.
