@@ -188,8 +188,8 @@ bool EmulatedInstance::repeat_while_blocks_get_free(const Attempt& attempt) {
       if (first == quarantine_.end()) return attempt();
       work = first->until;
     }
-    for (const auto& [core, number] : work.numbers) core->wait_until_finished(number);
-    platform.host_wait_until(work.end);
+    work.wait();
+    platform.host_wait_for(work);
     reclaim();
   }
   return true;
@@ -215,10 +215,9 @@ void EmulatedInstance::reclaim(bool ignore_clock) const {
   const Moment now = platform.moment();
   const std::lock_guard lock(quarantine_mutex_);
   std::erase_if(quarantine_, [&](const Quarantined& block) {
-    const Moment& end = block.until.end;
-    if (!ignore_clock && end.epoch == now.epoch && end.time > now.time) return false;
-    for (const auto& [core, number] : block.until.numbers)
-      if (core->finished() < number) return false;
+    const PendingWork& until = block.until;
+    if (!until.has_run()) return false;
+    if (!ignore_clock && until.end.epoch == now.epoch && until.end_time() > now.time) return false;
     platform.memory->deallocate(index_, block.address);
     return true;
   });
@@ -311,7 +310,7 @@ void EmulatedInstance::wait_all() {
   require_outside_kernels("a wait for an instance");
   Platform& platform = Platform::get();
   const PendingWork work = platform.pending_work(index_);
-  for (const auto& [core, number] : work.numbers) core->wait_until_finished(number);
+  work.wait();
   platform.host_wait_for(work);
   // Errors of queues whose handles have gone are printed by their threads.
   for (const auto& core : platform.open_cores(index_))

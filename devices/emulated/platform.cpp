@@ -113,7 +113,7 @@ void Platform::end() noexcept {
 void Platform::drain() noexcept {
   if (forked() || emulated_offset != 0) return;
   const PendingWork work = pending_work();
-  for (const auto& [core, number] : work.numbers) core->wait_until_finished(number);
+  work.wait();
   host_wait_for(work);
 }
 
@@ -232,12 +232,30 @@ PendingWork Platform::pending_work(int instance) {
   PendingWork work{{}, {timeline.now(), epoch}};
   for (const auto& core : cores_) {
     if (instance >= 0 && core->instance() != instance) continue;
-    if (core->time != QueueId::None)
-      work.end.time =
-          std::max(work.end.time, core->with_lag(timeline.point(core->time), timeline.record(core->time)));
-    if (!core->idle()) work.numbers.emplace_back(core, core->enqueued());
+    const bool runs = !core->idle(), has_time = core->time != QueueId::None;
+    const Timeline::Point point = has_time ? timeline.point(core->time) : Timeline::Point{};
+    if (has_time) {
+      const double end = timeline.record(core->time);
+      work.end.time = std::max(work.end.time, runs ? end : core->with_lag(point, end));
+    }
+    if (runs) work.queues.push_back({core, core->enqueued(), point});
   }
   return work;
+}
+
+void PendingWork::wait() const {
+  for (const OfQueue& each : queues) each.core->wait_until_finished(each.number);
+}
+
+bool PendingWork::has_run() const {
+  return std::all_of(queues.begin(), queues.end(),
+                     [](const OfQueue& each) { return each.core->finished() >= each.number; });
+}
+
+double PendingWork::end_time() const {
+  double time = end.time;
+  for (const OfQueue& each : queues) time = each.core->with_lag(each.point, time);
+  return time;
 }
 
 // ---- virtual time
@@ -257,11 +275,7 @@ void Platform::host_wait_until(Moment moment) {
 void Platform::host_wait_for(const PendingWork& work) {
   const std::lock_guard lock(mutex);
   settle_faults();
-  if (work.end.epoch != epoch || clock_holds > 0) return;
-  double end = work.end.time;
-  for (const auto& [core, number] : work.numbers)
-    if (core->time != QueueId::None) end = std::max(end, core->with_lag(timeline.point(core->time), end));
-  timeline.host_wait_until(end);
+  if (work.end.epoch == epoch && clock_holds == 0) timeline.host_wait_until(work.end_time());
 }
 
 double Platform::seconds_per_item(int instance) const {

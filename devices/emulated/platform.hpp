@@ -29,10 +29,23 @@ namespace strata::inline STRATA_ABI::detail {
 
 class EmulatedInstance;
 
-/// The work under way: the number of the last work of each queue, and when all of it ends.
+/// All work that there is at some moment.
 struct PendingWork {
-  std::vector<std::pair<std::shared_ptr<QueueCore>, std::uint64_t>> numbers;
-  Moment end;
+  /// What a queue has under way: the number of its last work, and that work's place in virtual time.
+  struct OfQueue {
+    std::shared_ptr<QueueCore> core;
+    std::uint64_t number;
+    Timeline::Point point;
+  };
+  std::vector<OfQueue> queues;
+  Moment end;  ///< of all of it, but that these queues may lag
+
+  /// Blocks until it has run.
+  void wait() const;
+  bool has_run() const;
+  /// When all of it ended in virtual time, of the epoch of `end`, once it has run: how far a queue lags at
+  /// the end of its work is not known before.
+  double end_time() const;
 };
 
 /// The whole machine; made by the first use, never destroyed.
@@ -78,7 +91,7 @@ class Platform {
   /// `work` of a queue began `before` seconds after its place, and ends later still for moving pages: returns
   /// by how much.
   double note_lag(const QueueCore& core, const QueueCore::Work& work, double before, const PageCost& cost);
-  /// After a wait for `work`: moves the host's clock to its end, with the lag of its queues.
+  /// After a wait for `work`: moves the host's clock to its end.
   void host_wait_for(const PendingWork& work);
 
   /// The host's virtual clock.

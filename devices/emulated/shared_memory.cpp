@@ -112,8 +112,7 @@ void EmulatedSharedMemory::reclaim() noexcept {
   if (waiting_ == 0) return;
   const std::lock_guard lock(mutex_);
   std::erase_if(quarantine_, [&](const Quarantined& block) {
-    for (const auto& [core, number] : block.until.numbers)
-      if (core->finished() < number) return false;
+    if (!block.until.has_run()) return false;
     free_now(block.address);
     return true;
   });

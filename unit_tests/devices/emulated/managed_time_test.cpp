@@ -99,6 +99,33 @@ TEST_F(EmulatedManagedTime, AQueueThatWouldWaitInAnyCaseDoesNotLag) {
   second.wait();
 }
 
+// What `first` lags by when the block is freed, or the wait begins, is over before its kernel begins.
+TEST_F(EmulatedManagedTime, FreedBlocksAndWaitsDoNotWaitForALagThatIsOver) {
+  const auto own = create<Array>("own", 1, uninitialized);
+  const index_t used = emulated::used(0);
+  for (const bool by_instance : {true, false}) {
+    const SharedArray x = pages(1);
+    const Queue<Emulated> first(Emulated{0}), second(Emulated{1});
+    emulated::reset_time();
+    Gate gate;
+
+    parallel_for(on(first), 1, AddEvery{x.in(Emulated{0}), 1});
+    while (!first.idle()) std::this_thread::yield();
+    gate.hold(second);
+    parallel_for(on(second), 100, [](index_t) {});
+    first.wait_for(second.record());
+    parallel_for(on(first), 1, with(SetAll{1}, own));
+    { const auto freed = create<Array>("freed", 1, uninitialized); }
+    EXPECT_GT(emulated::used(0), used) << "while work is under way";
+    gate.open();
+    if (by_instance) wait(Emulated{0}), wait(Emulated{1});
+    else first.wait(), second.wait();
+
+    EXPECT_EQ(emulated::now(), 102 * item);
+    EXPECT_EQ(emulated::used(0), used);
+  }
+}
+
 TEST_F(EmulatedManagedTime, WaitsForEventsAndInstancesMoveTheClockToTheLatestEnd) {
   const SharedArray x = pages(4);
   const Queue<Emulated> queue;
