@@ -176,7 +176,7 @@ TEST(CopyExecute, RandomCopiesEqualALoopOverElements) {
   SCOPED_TRACE("STRATA_TEST_SEED=" + std::to_string(seed));
   RandomLayouts random(seed);
 
-  for (int trial = 0; trial < strata_tests::trials(12000); ++trial) {
+  for (int trial = 0; trial < strata_tests::trials(6000); ++trial) {
     const auto extents = random.extents(trial % 50 == 0 ? 20000 : 600);
     const LayoutDescriptor dst = random.layout(extents);
     const LayoutDescriptor src = random.one_in(8) ? dst : random.layout(extents);

@@ -172,7 +172,7 @@ TYPED_TEST_SUITE(LinearCgAcross, TestDevices, DeviceName);
 TYPED_TEST(LinearCgAcross, HasTheBitsOfOneDevice) {
   CgOptions options;
   this->template expect_bits_of_one_device<double>(poisson<double>(300), 1, options);
-  this->template expect_bits_of_one_device<double>(poisson<double>(12, 13, 40), 12 * 13, options);
+  this->template expect_bits_of_one_device<double>(poisson<double>(12, 13, 20), 12 * 13, options);
   this->template expect_bits_of_one_device<double>(poisson<double>(7), 1, options);
   options.relative_tolerance = 1e-4;
   this->template expect_bits_of_one_device<float>(poisson<float>(50, 60), 50, options);
@@ -182,7 +182,7 @@ TYPED_TEST(LinearCgAcross, PreconditionersHaveTheBitsOfOneDevice) {
   CgOptions options;
   for (const Preconditioner which : {Preconditioner::None, Preconditioner::Chebyshev}) {
     options.preconditioner = which;
-    this->template expect_bits_of_one_device<double>(poisson<double>(12, 13, 40), 12 * 13, options);
+    this->template expect_bits_of_one_device<double>(poisson<double>(12, 13, 20), 12 * 13, options);
   }
 }
 

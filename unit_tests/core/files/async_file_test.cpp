@@ -323,7 +323,7 @@ TEST_P(AsyncFiles, KeepWhatIsWrittenBesideAMappingThatChangesAllTheTime) {
     close(plain);
   });
   const Buffer out(2 * mebi), in(2 * mebi);
-  for (unsigned round = 0; round < 30; ++round) {
+  for (unsigned round = 0; round < 10; ++round) {
     out.fill(round);
     file.wait(file.write(out.data(), 2 * mebi, mine));
     file.wait(file.read(in.data(), 2 * mebi, mine));

@@ -223,7 +223,7 @@ TEST_F(PartialFiles, TakeTheirPlaceWhileAnotherProgramRemovesAbandonedOnes) {
   const pid_t other = fork();
   if (other == 0)
     for (;;) remove_abandoned_partials(file("a"));
-  for (int k = 0; k < 300 && !HasFailure(); ++k) {
+  for (int k = 0; k < 100 && !HasFailure(); ++k) {
     PartialFile partial;
     EXPECT_TRUE(partial.create(file("a")) && partial.write("whole", 5, 0) && partial.place())
         << k << ": " << std::strerror(errno);
