@@ -1,9 +1,10 @@
-// How does StarPU keep the memories of GPUs that are too small? A model of its requests and of the threads
-// that serve the GPUs, to find out where the study's figures of dmda come from: docs/scheduling.md has the
-// answer. It is built where it is asked for only (the target strata_request_model), and prints one line of
-// JSON.
+// How does StarPU keep the memories of GPUs that are too small? A model of its requests, of the threads that
+// serve the GPUs, and of the queues of its schedulers, to find out where the study's figures come from:
+// docs/scheduling.md has the answers. It is built where it is asked for only (the target
+// strata_request_model), and prints one line of JSON.
 //
 //   strata_request_model MACHINE.json DEVICES MEMORY cholesky|lu TILES SCHEDULER PRIORITIES CLEAN_PERCENT
+//                        [OPTION=VALUE...]
 //
 // What makes the difference to strata-simulate, whose schedulers keep memories by simpler rules:
 //
@@ -19,6 +20,11 @@
 // leave, it evicts dirty ones, two at a time, and waits for their stores; meanwhile it takes and releases no
 // task. It stores dirty copies ahead, so that a share of all is clean: CLEAN_PERCENT of them at least, then
 // twice as many.
+//
+// The Ready rule of eager-prefetch has no choice: a task comes into the queue of the GPU when the GPU takes
+// one, and alone. On one GPU all tasks are prefetched as they are released.
+//
+// A copy is expected to take twice the time of its link for each GPU that there is.
 //
 // Copies share links. Requests of the tasks that are given to the GPU come first, of which five are under way
 // at most from each memory, of the others two.
