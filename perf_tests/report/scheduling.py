@@ -129,7 +129,8 @@ def sections(records, pictures, page):
 
 def blocks(records, pictures, page):
     return {"study": study_table(records), "spread": spread_of.table(records, runs.read(SPREAD), plain),
-            "requests": spread_of.model_table(records, runs.read(MODELS), against, plain), "drawn": drawn_table(runs.read(DRAWN)), "bus-limits": limits_table(records), "figures": sections(records, pictures, page)}
+            "requests": spread_of.model_table(records, runs.read(MODELS), against, plain),
+            "reasons": spread_of.reason_table(runs.read(MODELS), against, plain), "drawn": drawn_table(runs.read(DRAWN)), "bus-limits": limits_table(records), "figures": sections(records, pictures, page)}
 
 
 def with_blocks(text, fresh):

@@ -61,39 +61,78 @@ def options_of(variation):
     return [text for name, value in variation.items() if name in names for text in (names[name], str(value))]
 
 
-# Of the model of StarPU's requests (perf_tests/starpu/request_model.cpp): percent of the copies that are kept clean.
+# Of the model of StarPU's requests (perf_tests/starpu/request_model.cpp): percent of the copies that are kept clean, and of its rows
+# that the schedulers here miss what makes the difference, each with its options.
 CLEAN = (5, 0)
-MODELLED = ("lws", "eager-prefetch", "dmda", "dmdas")  # with one GPU
-MODELLED_TOGETHER = ("lws", "dmdas")  # with several
+MODELLED = ("lws", "eager-prefetch", "dmda", "dmdas", "darts")
+REASONS = {
+    ("dmdas", 60, 8): ({}, {"expects-sharing": 0}),
+    ("darts", 20, 1): tuple({"window": window} for window in (2, 5, 6, 8, 10, 12, 15, 20, 30)),
+    ("darts", 60, 8): (*({"window": window} for window in (5, 10, 15)), {"window": 10, "expects-sharing": 0},
+                       {"window": 10, "returns-planned-uses": 1}),
+}
 
 
 def modelled_rows():
     """The study's rows by schedulers that the model has."""
-    return [row for row in runs.STUDY if row[1] in (MODELLED if row[4] == 1 else MODELLED_TOGETHER)]
+    return [row for row in runs.STUDY if row[1] in MODELLED and row[5] == "2000 MiB"]
+
+
+def cleans_of(row):
+    """darts runs with no share kept clean, as StarPU's documentation has it."""
+    return (0,) if row[1] == "darts" else CLEAN
 
 
 def wanted_models():
-    return [{**runs.run_of(row), "clean_percent": clean} for row in modelled_rows() for clean in CLEAN]
+    plain = [{**runs.run_of(row), "clean_percent": clean, "options": {}} for row in modelled_rows() for clean in cleans_of(row)]
+    varied = [{**runs.run_of(row), "clean_percent": cleans_of(row)[0], "options": options} for row in modelled_rows()
+              if row[0] == "cholesky" for options in REASONS.get((row[1], row[3], row[4]), ()) if options]
+    return plain + varied
+
+
+def model_key(record):
+    return (runs.key_of(record), record["clean_percent"], tuple(sorted(record["options"].items())))
+
+
+def named(row):
+    return f"`{row[1]}`" + (", priorities of PaRSEC" if row[2] == "parsec" else "")
 
 
 def model_table(records, models, against, plain):
     """The study's rows beside the model, and beside the schedulers of strata-simulate."""
     known = {runs.key_of(record): record for record in records if "positions" not in record}
-    by_row = {(runs.key_of(model), model["clean_percent"]): model for model in models}
+    by_key = {model_key(model): model for model in models}
     lines = ["| | scheduler | tiles | GPUs | figure | study | model, 5 % kept clean | | none | | `strata-simulate` | |",
              "|---|---|---:|---:|---|---:|---:|---:|---:|---:|---:|---:|"]
     for row in modelled_rows():
         key = runs.key_of(runs.run_of(row))
-        ours = [by_row.get((key, clean)) for clean in CLEAN] + [known.get(key)]
-        if None in ours:
+        ours = [by_key.get((key, clean, ())) for clean in CLEAN] + [known.get(key)]
+        if not any(ours[:2]) or ours[2] is None:
             continue
         for at, name, value in FIGURES:
             if row[at] is None:
                 continue
-            cells = [NAMES[row[0]], f"`{row[1]}`" + (", priorities of PaRSEC" if row[2] == "parsec" else ""), str(row[3]), str(row[4]), name,
-                     plain(row[at])]
+            cells = [NAMES[row[0]], named(row), str(row[3]), str(row[4]), name, plain(row[at])]
             for one in ours:
-                cells += [plain(value(one)), against(value(one), row[at])[1]]
+                cells += [plain(value(one)), against(value(one), row[at])[1]] if one else ["", ""]
+            lines.append("| " + " | ".join(cells) + " |")
+    return lines + [""]
+
+
+def reason_table(models, against, plain):
+    """What the model's options change in the rows that the schedulers here miss."""
+    by_key = {model_key(model): model for model in models}
+    lines = ["| scheduler | tiles | GPUs | options | GiB loaded: model / study | | GiB stored | | GiB between GPUs | | seconds | |",
+             "|---|---:|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|"]
+    for row in modelled_rows():
+        for options in REASONS.get((row[1], row[3], row[4]), ()) if row[0] == "cholesky" else ():
+            model = by_key.get((runs.key_of(runs.run_of(row)), cleans_of(row)[0], tuple(sorted(options.items()))))
+            if model is None:
+                continue
+            text = ", ".join(f"`{name}={value}`" for name, value in options.items())
+            cells = [named(row), str(row[3]), str(row[4]), text]
+            for at, _, value in FIGURES:
+                cells += [f"{plain(value(model))} / {plain(row[at])}", against(value(model), row[at])[1]] if row[at] is not None else ["", ""]
             lines.append("| " + " | ".join(cells) + " |")
     return lines + [""]
 

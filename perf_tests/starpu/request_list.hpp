@@ -31,7 +31,7 @@ struct Request {
   double priority;
   std::vector<std::function<void()>> then;
   bool counts = true;    // for the count of the tasks that need the array, when it is done
-  bool is_over = false;  // the task has gone without it
+  bool is_over = false;  // the task has gone without it, or it waits for another one that brings the array
   bool has_pin = false;  // where the array is to be
   bool is_copied = false, is_done = false;
 };

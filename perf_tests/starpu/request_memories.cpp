@@ -4,14 +4,24 @@
 namespace perf {
 
 namespace {
-constexpr std::size_t most_under_way[] = {5, 2, 1};  // by urgency: from or to one memory, each way
+// As StarPU's sources have them (src/datawizard): the copies that are under way from or to one memory, each
+// way, where those of an urgency begin (data_request.h: MAX_PENDING_..._REQUESTS_PER_NODE), how long a thread
+// begins copies of an urgency before it looks after other things (MAX_PUSH_TIME), and how many arrays' room
+// is made at a time, and how often that is tried (memalloc.c).
+constexpr std::size_t most_fetches = 5, most_prefetches = 2, most_idle = 1;
+constexpr std::size_t most_under_way[] = {most_fetches, most_prefetches, most_idle};  // by urgency
+constexpr double longest_begin = 1e-3;                                                // seconds
+constexpr int evicted_at_a_time = 2, most_attempts = 3;
 }  // namespace
 
 RequestMemories::RequestMemories(const strata::tasks::TaskDag& graph, const strata::tasks::Machine& machine,
-                                 int clean, const double& now, std::function<void()> wait)
+                                 const MemorySettings& settings, const double& now,
+                                 std::function<void()> wait)
     : graph_(graph),
       machine_(machine),
-      clean_(clean),
+      clean_(settings.clean),
+      expects_sharing_(settings.expects_sharing),
+      frees_wait_(settings.frees_wait),
       now_(now),
       wait_(std::move(wait)),
       arrays_(static_cast<std::size_t>(graph.num_arrays())),
@@ -38,7 +48,7 @@ DeviceId RequestMemories::source(const Array& a, DeviceId to) const {
   double least = 0;
   for (DeviceId from = host; from < machine_.num_devices(); ++from) {
     if (from == to || !a.at(from).is_valid) continue;
-    const double seconds = machine_.copy_seconds(from, to, 1 << 20);
+    const double seconds = expected_seconds(from, to, 1 << 20);
     if (best != to && seconds >= least) continue;
     best = from;
     least = seconds;
@@ -59,8 +69,16 @@ bool RequestMemories::is_requested(ArrayId id, DeviceId device) const {
                      [&](const RequestRef& r) { return r->to == device; });
 }
 
-double RequestMemories::copy_seconds(ArrayId id, DeviceId device) const {
-  return machine_.copy_seconds(source(array(id), device), device, graph_.array(id).bytes);
+// StarPU expects a copy to take twice the time of its link (starpu_transfer_predict), and as many times more
+// as there are GPUs.
+double RequestMemories::expected_seconds(DeviceId from, DeviceId to, double bytes) const {
+  const strata::tasks::Link& link =
+      machine_.links()[static_cast<std::size_t>(machine_.link_between(from, to))];
+  return link.latency + bytes / link.bytes_per_second * (expects_sharing_ ? 2 * machine_.num_devices() : 1);
+}
+
+double RequestMemories::expected_seconds(ArrayId id, DeviceId to) const {
+  return expected_seconds(source(array(id), to), to, static_cast<double>(graph_.array(id).bytes));
 }
 
 void RequestMemories::set_valid(Array& a, DeviceId device, bool writes) {
@@ -123,11 +141,11 @@ void RequestMemories::fetch(const TaskAccess& access, TaskId task, double priori
     return arrived();
   }
   RequestRef own;
+  const DeviceId from = source(a, device);
   for (const RequestRef& r : a.requests)
-    if (r->to == device && r->task == task && !r->is_over) own = r;
+    if (r->to == device && r->from == from && r->task == task && !r->is_over) own = r;
   if (own) hasten(own, Fetch);
-  else if (!copy.is_valid)
-    own = request(access.array, source(a, device), device, Fetch, access.writes(), task, priority);
+  else if (!copy.is_valid) own = request(access.array, from, device, Fetch, access.writes(), task, priority);
   if (!access.writes()) {
     own->then.push_back(arrived);
     return;
@@ -174,6 +192,7 @@ bool RequestMemories::carry_out(const RequestRef& r) {
   }
   if (copy.load && copy.load != r) {
     hasten(copy.load, r->urgency);
+    r->is_over = true;
     copy.load->then.push_back([this, r] { finish(r, false); });
     return true;
   }
@@ -208,15 +227,20 @@ void RequestMemories::give_up(Copy& copy, DeviceId device) {
 bool RequestMemories::find_room(const RequestRef& r) {
   Copy& copy = array(r->array).at(r->to);
   std::list<ArrayId>& order = device(r->to).order;
-  const index_t bytes = graph_.array(r->array).bytes;  // all arrays are as large
   ++copy.pins;
-  const bool found = (static_cast<index_t>(order.size()) + 1) * bytes <= machine_.device(r->to).memory ||
-                     replace_clean(r->to, r->urgency) || evict_dirty(r->to, r->urgency);
+  const bool found = choose_victim_ ? evict_chosen(r)
+                                    : has_free_room(r->array, r->to) || replace_clean(r->to, r->urgency) ||
+                                          evict_dirty(r->to, r->urgency);
   --copy.pins;
   if (!found || copy.has_room) return found;
   copy.has_room = copy.counts_as_clean = true;
   copy.at = order.insert(order.end(), r->array);
   return true;
+}
+
+bool RequestMemories::has_free_room(ArrayId id, DeviceId device) const {
+  const index_t bytes = graph_.array(id).bytes;  // all arrays are as large
+  return (static_cast<index_t>(order(device).size()) + 1) * bytes <= machine_.device(device).memory;
 }
 
 bool RequestMemories::replace_clean(DeviceId device, Urgency urgency) {
@@ -233,30 +257,60 @@ bool RequestMemories::evict_dirty(DeviceId device, Urgency urgency) {
   std::list<ArrayId>& order = this->device(device).order;
   ++this->device(device).num_evicting;
   int evicted = 0;
-  for (int count = 0; count < 2; ++count) {
+  for (int count = 0; count < evicted_at_a_time; ++count) {
     const auto victim = std::find_if(order.begin(), order.end(),
                                      [&](ArrayId id) { return may_leave(array(id).at(device), urgency); });
     if (victim == order.end()) break;
-    const ArrayId id = *victim;
-    Array& a = array(id);
-    Copy& copy = a.at(device);
-    copy.is_being_evicted = true;
-    if (is_only(a, device)) {
-      RequestRef store;
-      for (const RequestRef& r : a.requests)
-        if (r->to == host) store = r;
-      if (store) hasten(store, Fetch);
-      else store = request(id, device, host, Fetch, false, strata::tasks::none, 0);
-      while (!store->is_done)
-        if (!progress(device) && !store->is_done) wait_();
-    }
-    copy.is_being_evicted = false;
-    if (copy.pins > 0 || is_only(a, device)) continue;  // a task has it
-    give_up(copy, device);
-    ++evicted;
+    evicted += evict(*victim, device) ? 1 : 0;
   }
   --this->device(device).num_evicting;
   return evicted > 0;
+}
+
+// A scheduler's victim is replaced where it is clean; else it is asked once more, and the thread waits for
+// the store of the one that it names then.
+bool RequestMemories::evict_chosen(const RequestRef& r) {
+  for (int attempt = 0; attempt < most_attempts; ++attempt) {
+    if (has_free_room(r->array, r->to)) return true;
+    for (const bool waits : {false, true}) {
+      const ArrayId victim = choose_victim_(r->to, r->urgency);
+      if (victim == strata::tasks::none) continue;
+      const bool may_try = may_leave(victim, r->to, r->urgency) && (waits || !is_only(array(victim), r->to));
+      ++device(r->to).num_evicting;
+      const bool has_left = may_try && evict(victim, r->to);
+      --device(r->to).num_evicting;
+      if (has_left) return true;
+      eviction_failed_(victim, r->to);
+    }
+  }
+  return false;
+}
+
+// False: a task has it.
+bool RequestMemories::evict(ArrayId id, DeviceId device) {
+  Array& a = array(id);
+  Copy& copy = a.at(device);
+  copy.is_being_evicted = true;
+  const bool is_stored = is_only(a, device);
+  if (is_stored) {
+    RequestRef store;
+    for (const RequestRef& r : a.requests)
+      if (r->to == host) store = r;
+    if (store) hasten(store, Fetch);
+    else store = request(id, device, host, Fetch, false, strata::tasks::none, 0);
+    while (!store->is_done)
+      if (!progress(device) && !store->is_done) wait_();
+  }
+  copy.is_being_evicted = false;
+  if (copy.pins > 0 || is_only(a, device)) return false;
+  give_up(copy, device);
+  if (is_stored && frees_wait_) {
+    std::vector<RequestRef> under_way;
+    for (const Transfer& one : transfers_) under_way.push_back(one.request);
+    for (const RequestRef& r : under_way)
+      while (!r->is_copied) wait_();
+  }
+  return true;
 }
 
 void RequestMemories::clean(DeviceId device) {
@@ -324,7 +378,6 @@ bool RequestMemories::serve(DeviceId device, std::vector<Queue>& queues, std::si
 }
 
 bool RequestMemories::handle(Queue& queue, Urgency urgency, bool& has_room) {
-  constexpr double longest = 1e-3;  // seconds before the thread looks after other things
   std::deque<RequestRef> taken;
   for (std::size_t k = queue.under_way.size();
        k < most_under_way[urgency] && !queue.waiting[urgency].is_empty(); ++k)
@@ -332,7 +385,7 @@ bool RequestMemories::handle(Queue& queue, Urgency urgency, bool& has_room) {
   std::vector<RequestRef> kept;
   bool is_changed = false;
   const double begin = now_;
-  while (!taken.empty() && queue.under_way.size() < most_under_way[urgency] && now_ - begin < longest) {
+  while (!taken.empty() && queue.under_way.size() < most_under_way[urgency] && now_ - begin < longest_begin) {
     const RequestRef r = taken.front();
     taken.pop_front();
     if (carry_out(r)) {

@@ -15,13 +15,20 @@
 
 namespace perf {
 
+struct MemorySettings {
+  int clean = 5;  ///< percent of the copies of each device that are kept clean
+  bool expects_sharing =
+      true;                 ///< Whether copies are expected to take as long as if all GPUs shared the link.
+  bool frees_wait = false;  ///< Whether the thread waits for all copies when it frees what it has stored.
+};
+
 /// Devices have the numbers of the machine.
 class RequestMemories {
  public:
-  /// All are referred to. `clean`: percent of the copies of each device that are kept clean. `wait` is called
+  /// All but `settings` are referred to. `wait` is called
   /// by the thread of a device that can do nothing before something ends, and returns then.
-  RequestMemories(const strata::tasks::TaskDag& graph, const strata::tasks::Machine& machine, int clean,
-                  const double& now, std::function<void()> wait);
+  RequestMemories(const strata::tasks::TaskDag& graph, const strata::tasks::Machine& machine,
+                  const MemorySettings& settings, const double& now, std::function<void()> wait);
 
   // What tasks do
 
@@ -34,6 +41,13 @@ class RequestMemories {
   /// The task begins, for which the array was requested.
   void begin_use(ArrayId id, DeviceId device);
   void let_go(ArrayId id, DeviceId device) { --array(id).at(device).pins; }
+  /// Who chooses what leaves a device, where that is not what was not used for longest: returns an array,
+  /// none: nothing; and what is told of one that could not leave.
+  void set_victims(std::function<ArrayId(DeviceId, Urgency)> choose,
+                   std::function<void(ArrayId, DeviceId)> failed) {
+    choose_victim_ = std::move(choose);
+    eviction_failed_ = std::move(failed);
+  }
   /// No task writes it any more: it is stored when nothing else is, and leaves before what is dirty.
   void set_finished(ArrayId id, DeviceId device);
 
@@ -48,8 +62,15 @@ class RequestMemories {
   bool has_room(ArrayId id, DeviceId device) const { return array(id).at(device).has_room; }
   bool is_coming(ArrayId id, DeviceId device) const { return array(id).at(device).load != nullptr; }
   bool is_requested(ArrayId id, DeviceId device) const;
-  /// Seconds of a copy from where it takes least.
-  double copy_seconds(ArrayId id, DeviceId device) const;
+  /// The seconds that StarPU expects of a copy, from where it takes least.
+  double expected_seconds(ArrayId id, DeviceId to) const;
+  /// Those that a device has room for, from the one that was not used for longest.
+  const std::list<ArrayId>& order(DeviceId device) const {
+    return devices_[static_cast<std::size_t>(device)].order;
+  }
+  bool may_leave(ArrayId id, DeviceId device, Urgency urgency) const {
+    return may_leave(array(id).at(device), urgency);
+  }
 
   // Time
 
@@ -98,6 +119,7 @@ class RequestMemories {
   Device& device(DeviceId id) { return devices_[static_cast<std::size_t>(id)]; }
   Queue& queue(const Request& r);
   DeviceId source(const Array& a, DeviceId to) const;
+  double expected_seconds(DeviceId from, DeviceId to, double bytes) const;
   bool is_only(const Array& a, DeviceId device) const;
   void set_valid(Array& a, DeviceId device, bool writes);
   void use(Array& a, DeviceId device);
@@ -109,8 +131,11 @@ class RequestMemories {
   bool may_leave(const Copy& copy, Urgency urgency) const;
   void give_up(Copy& copy, DeviceId device);
   bool find_room(const RequestRef& r);
+  bool has_free_room(ArrayId id, DeviceId device) const;
   bool replace_clean(DeviceId device, Urgency urgency);
   bool evict_dirty(DeviceId device, Urgency urgency);
+  bool evict_chosen(const RequestRef& r);
+  bool evict(ArrayId id, DeviceId device);
   void clean(DeviceId device);
   bool serve(DeviceId device, std::vector<Queue>& queues, std::size_t first, std::size_t end);
   bool handle(Queue& queue, Urgency urgency, bool& has_room);
@@ -121,8 +146,11 @@ class RequestMemories {
   const strata::tasks::TaskDag& graph_;
   const strata::tasks::Machine& machine_;
   const int clean_;
+  const bool expects_sharing_, frees_wait_;
   const double& now_;
   const std::function<void()> wait_;
+  std::function<ArrayId(DeviceId, Urgency)> choose_victim_;
+  std::function<void(ArrayId, DeviceId)> eviction_failed_;
   std::vector<Array> arrays_;
   std::vector<Device> devices_;
   mutable std::list<Transfer> transfers_;  // in the order in which they were begun

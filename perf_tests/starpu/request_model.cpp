@@ -1,9 +1,10 @@
-// How does StarPU keep the memories of GPUs that are too small? A model of its requests and of the threads
-// that serve the GPUs, to find out where the study's figures of dmda come from: docs/scheduling.md has the
-// answer. It is built where it is asked for only (the target strata_request_model), and prints one line of
-// JSON.
+// How does StarPU keep the memories of GPUs that are too small? A model of its requests, of the threads that
+// serve the GPUs, and of the queues of its schedulers, to find out where the study's figures come from:
+// docs/scheduling.md has the answers. It is built where it is asked for only (the target
+// strata_request_model), and prints one line of JSON.
 //
 //   strata_request_model MACHINE.json DEVICES MEMORY cholesky|lu TILES SCHEDULER PRIORITIES CLEAN_PERCENT
+//                        [OPTION=VALUE...]
 //
 // What makes the difference to strata-simulate, whose schedulers keep memories by simpler rules:
 //
@@ -20,6 +21,11 @@
 // task. It stores dirty copies ahead, so that a share of all is clean: CLEAN_PERCENT of them at least, then
 // twice as many.
 //
+// The Ready rule of eager-prefetch has no choice: a task comes into the queue of the GPU when the GPU takes
+// one, and alone. On one GPU all tasks are prefetched as they are released.
+//
+// A copy is expected to take twice the time of its link for each GPU that there is.
+//
 // Copies share links. Requests of the tasks that are given to the GPU come first, of which five are under way
 // at most from each memory, of the others two.
 // SPDX-License-Identifier: Apache-2.0
@@ -32,6 +38,7 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <ucontext.h>
@@ -39,6 +46,7 @@
 #include <strata/algorithms/tasks/plan/tiled.hpp>
 #include <strata/miniapps/simulate/machine_file.hpp>
 
+#include "starpu/request_darts.hpp"
 #include "starpu/request_memories.hpp"
 
 namespace {
@@ -46,20 +54,33 @@ namespace {
 using namespace strata::tasks;
 using perf::RequestMemories;
 
+struct Settings {
+  std::string scheduler;
+  perf::MemorySettings memories;
+  int window = 10;  // tasks in the queue of darts
+  perf::DartsOptions darts;
+};
+
 class Model {
  public:
-  Model(const TaskDag& graph, const Machine& machine, const std::string& scheduler,
-        std::vector<double> priorities, int clean)
+  Model(const TaskDag& graph, const Machine& machine, const Settings& settings,
+        std::vector<double> priorities)
       : graph_(graph),
         machine_(machine),
-        scheduler_(scheduler),
+        scheduler_(settings.scheduler),
+        window_(static_cast<std::size_t>(settings.window)),
         priorities_(std::move(priorities)),
-        pipeline_(scheduler == "eager-prefetch" ? 4 : 2),
-        memories_(graph, machine, clean, now_, [this] { wait(); }),
+        pipeline_(scheduler_ == "eager-prefetch" || is_darts() ? 4 : 2),
+        memories_(graph, machine, settings.memories, now_, [this] { wait(); }),
+        darts_(graph, machine, priorities_, memories_, settings.darts),
         devices_(static_cast<std::size_t>(machine.num_devices())),
         writes_left_(static_cast<std::size_t>(graph.num_arrays())),
         waits_(static_cast<std::size_t>(graph.num_tasks())),
-        seconds_(waits_.size()) {
+        seconds_(waits_.size()),
+        late_(waits_.size()) {
+    if (is_darts())
+      memories_.set_victims([this](DeviceId id, perf::Urgency urgency) { return darts_.victim(id, urgency); },
+                            [this](ArrayId array, DeviceId id) { darts_.eviction_failed(array, id); });
     for (TaskId task = 0; task < graph_.num_tasks(); ++task) {
       waits_[at(task)] = static_cast<int>(graph_.predecessors(task).size());
       for (const TaskAccess& access : graph_.task(task).accesses)
@@ -86,7 +107,8 @@ class Model {
   using Queue = std::multimap<double, TaskId, std::greater<>>;  // by priority
   struct Device {
     Queue queue;
-    TaskId taken = none;  // whose arrays are fetched
+    TaskId refused = none;  // by the queue of darts
+    TaskId taken = none;    // whose arrays are fetched
     int num_missing = 0, num_given = 0;
     std::deque<TaskId> running, ended;
     double kernel_end = 0;
@@ -101,32 +123,51 @@ class Model {
 
   // The queues
 
+  bool is_darts() const { return scheduler_ == "darts"; }
   bool is_dmda() const { return scheduler_ == "dmda" || scheduler_ == "dmdas"; }
   bool prefetches() const { return scheduler_ != "lws"; }
   double priority(TaskId task) const {
-    return scheduler_ == "lws" || scheduler_ == "dmdas" ? priorities_[at(task)] : 0;
+    return scheduler_ == "dmda" || scheduler_ == "eager-prefetch" ? 0 : priorities_[at(task)];
   }
   void push(TaskId task, DeviceId released_by) {
-    if (scheduler_ == "eager-prefetch") released_.push_back(task);
+    if (is_darts()) darts_.release(task);
+    else if (scheduler_ == "eager-prefetch") push_eager(task);
     else if (is_dmda()) enqueue(task, best_device(task));
     else enqueue(task, released_by == host ? next_device_++ % machine_.num_devices() : released_by);
-    for (DeviceId id = 0; id < machine_.num_devices(); ++id) fill(id);
   }
-  // Of eager-prefetch: a share each.
+  // The queue of all prefetches where all that take tasks out of it are of one memory.
+  void push_eager(TaskId task) {
+    released_.push_back(task);
+    if (machine_.num_devices() == 1) prefetch(task, 0);
+  }
+  // One at a time.
+  void move_down(DeviceId id) {
+    if (released_.empty()) return;
+    const TaskId task = released_.front();
+    released_.pop_front();
+    if (machine_.num_devices() > 1) prefetch(task, id);
+    insert(task, id);
+  }
+  // Until the queue is full.
   void fill(DeviceId id) {
-    constexpr std::size_t most = 1000;
-    const std::size_t share = (released_.size() + devices_.size() - 1) / devices_.size();
-    for (std::size_t k = 0; k < share && device(id).queue.size() < most; ++k) {
-      enqueue(released_.front(), id);
-      released_.pop_front();
+    Device& own = device(id);
+    while (true) {
+      if (own.refused == none) own.refused = darts_.pull(id);
+      if (own.refused == none || own.queue.size() >= window_) return;
+      enqueue(std::exchange(own.refused, none), id);
     }
   }
-  void enqueue(TaskId task, DeviceId id) {
-    if (prefetches())
-      for (const TaskAccess& access : graph_.task(task).accesses)
-        memories_.prefetch(access, task, priority(task), id);
+  void prefetch(TaskId task, DeviceId id) {
+    for (const TaskAccess& access : graph_.task(task).accesses)
+      memories_.prefetch(access, task, priority(task), id);
+  }
+  void insert(TaskId task, DeviceId id) {
     Queue& queue = device(id).queue;
     queue.insert(queue.upper_bound(priority(task)), {priority(task), task});
+  }
+  void enqueue(TaskId task, DeviceId id) {
+    if (prefetches()) prefetch(task, id);
+    insert(task, id);
   }
   // Where it is expected to end first, with the transfer counted once more.
   DeviceId best_device(TaskId task) {
@@ -138,7 +179,7 @@ class Model {
       double transfer = 0;
       for (const TaskAccess& access : graph_.task(task).accesses)
         if (!memories_.is_valid(access.array, id) && !memories_.is_requested(access.array, id))
-          transfer += memories_.copy_seconds(access.array, id);
+          transfer += memories_.expected_seconds(access.array, id);
       expected.push_back({std::max(end_of(device(id)), now_ + transfer) + run_seconds(task, id), transfer});
     }
     const auto best = std::min_element(expected.begin(), expected.end(), [](const auto& a, const auto& b) {
@@ -146,18 +187,29 @@ class Model {
     });
     const DeviceId id = static_cast<DeviceId>(best - expected.begin());
     Device& chosen = device(id);
-    seconds_[at(task)] = best->end - std::max(end_of(chosen), now_);
+    seconds_[at(task)] = run_seconds(task, id);
+    late_[at(task)] = best->end - end_of(chosen) - seconds_[at(task)];
     chosen.begin = std::max(chosen.begin, now_);
-    chosen.queued += seconds_[at(task)];
+    chosen.queued += late_[at(task)] + seconds_[at(task)];
     return id;
+  }
+  // What was expected of its transfers is over.
+  void begin_run(TaskId task, DeviceId id) {
+    Device& own = device(id);
+    own.given += seconds_[at(task)] - late_[at(task)];
+    own.queued -= seconds_[at(task)];
+    own.begin = now_ + own.given;
   }
   double end_of(const Device& one) const { return std::max(one.begin, now_) + one.queued; }
   TaskId pop(DeviceId id) {
-    const TaskId task = scheduler_ == "lws" ? pop_or_steal(id) : pop_ready(id);
+    const TaskId task = scheduler_ == "lws"              ? pop_or_steal(id)
+                        : scheduler_ == "eager-prefetch" ? pop_in_turn(id)
+                        : is_darts()                     ? pop_filled(id)
+                                                         : pop_ready(id);
     if (task == none || !is_dmda()) return task;
     Device& own = device(id);
-    own.queued = own.queue.empty() ? 0 : own.queued - seconds_[at(task)];
-    own.given += seconds_[at(task)];
+    own.queued -= late_[at(task)];
+    own.given += late_[at(task)];
     own.begin = now_ + own.given;
     return task;
   }
@@ -175,13 +227,29 @@ class Model {
     }
     return none;
   }
-  // Of the highest priority the one that lacks least.
+  // The queue is filled before and after: the Ready rule has one task to choose from.
+  TaskId pop_in_turn(DeviceId id) {
+    Queue& queue = device(id).queue;
+    if (queue.empty()) move_down(id);
+    if (queue.empty()) return none;
+    const TaskId task = take(queue, queue.begin());
+    move_down(id);
+    return task;
+  }
+  TaskId pop_filled(DeviceId id) {
+    if (device(id).queue.empty()) fill(id);
+    const TaskId task = pop_ready(id);
+    fill(id);
+    return task;
+  }
+  // Of the highest priority the one that lacks least; darts looks at all.
   TaskId pop_ready(DeviceId id) {
     Queue& queue = device(id).queue;
     if (queue.empty()) return none;
     auto best = queue.begin();
     std::tuple<int, int, int> least{99, 0, 0};
-    for (auto other = best; other != queue.end() && other->first == queue.begin()->first; ++other) {
+    for (auto other = best; other != queue.end(); ++other) {
+      if (!is_darts() && other->first != queue.begin()->first) break;
       int values = 0, not_coming = 0, room = 0;
       for (const TaskAccess& access : graph_.task(other->second).accesses) {
         const bool is_valid = memories_.is_valid(access.array, id);
@@ -196,9 +264,7 @@ class Model {
       }
       if (values == 0 && room == 0) break;
     }
-    const TaskId task = take(queue, best);
-    fill(id);
-    return task;
+    return take(queue, best);
   }
 
   // The threads, one after the other until none has anything to do
@@ -231,7 +297,10 @@ class Model {
     if (own.taken != none && own.num_missing == 0) {
       for (const TaskAccess& access : graph_.task(own.taken).accesses)
         if (prefetches()) memories_.begin_use(access.array, id);
-      if (own.running.empty()) own.kernel_end = now_ + run_seconds(own.taken, id);
+      if (own.running.empty()) {
+        if (is_dmda()) begin_run(own.taken, id);
+        own.kernel_end = now_ + run_seconds(own.taken, id);
+      }
       own.running.push_back(own.taken);
       own.taken = none;
       is_changed = true;
@@ -258,6 +327,7 @@ class Model {
     Device& own = device(id);
     own.given -= seconds_[at(task)];
     own.begin = std::max(own.begin, now_ + own.given);
+    if (is_darts()) darts_.done(task, id);
     for (const TaskAccess& access : graph_.task(task).accesses) memories_.let_go(access.array, id);
     for (const TaskId next : graph_.successors(task))
       if (--waits_[at(next)] == 0) push(next, id);
@@ -280,6 +350,7 @@ class Model {
         own.ended.push_back(own.running.front());
         own.running.pop_front();
         if (!own.running.empty()) own.kernel_end = now_ + run_seconds(own.running.front(), id);
+        if (!own.running.empty() && is_dmda()) begin_run(own.running.front(), id);
         has_ended = true;
       }
       if (has_ended) return true;
@@ -289,14 +360,16 @@ class Model {
   const TaskDag& graph_;
   const Machine& machine_;
   const std::string scheduler_;
+  const std::size_t window_;
   const std::vector<double> priorities_;
   const int pipeline_;
   double now_ = 0;
   RequestMemories memories_;
+  perf::RequestDarts darts_;
   std::vector<Device> devices_;
   std::vector<int> writes_left_, waits_;
-  std::vector<double> seconds_;  // of tasks, as dmda expects them
-  std::deque<TaskId> released_;  // of eager-prefetch
+  std::vector<double> seconds_, late_;  // of tasks, as dmda expects them, and what their transfers add
+  std::deque<TaskId> released_;         // of eager-prefetch
   int next_device_ = 0, num_done_ = 0;
   ucontext_t main_ = {};
   DeviceId turn_ = 0;
@@ -310,20 +383,37 @@ int main(int argc, char** argv) {
     return std::any_of(all.begin(), all.end(),
                        [&](const char* one) { return std::strcmp(argv[word], one) == 0; });
   };
-  if (argc != 9 || !is_one_of(4, {"cholesky", "lu"}) ||
-      !is_one_of(6, {"lws", "eager-prefetch", "dmda", "dmdas"}) ||
-      !is_one_of(7, {"bottom-level", "parsec"}) || std::atoi(argv[2]) < 1 || std::atoi(argv[5]) < 1) {
+  Settings settings;
+  bool is_valid = argc >= 9 && is_one_of(4, {"cholesky", "lu"}) &&
+                  is_one_of(6, {"lws", "eager-prefetch", "dmda", "dmdas", "darts"}) &&
+                  is_one_of(7, {"bottom-level", "parsec"}) && std::atoi(argv[2]) >= 1 &&
+                  std::atoi(argv[5]) >= 1;
+  for (int word = 9; word < argc && is_valid; ++word) {
+    const std::string text = argv[word];
+    const std::string name = text.substr(0, text.find('='));
+    const int value = std::atoi(text.c_str() + std::min(name.size() + 1, text.size()));
+    if (name == "window" && value >= 1) settings.window = value;
+    else if (name == "expects-sharing") settings.memories.expects_sharing = value != 0;
+    else if (name == "frees-wait") settings.memories.frees_wait = value != 0;
+    else if (name == "seed") settings.darts.seed = static_cast<std::uint64_t>(value);
+    else if (name == "returns-planned-uses") settings.darts.returns_planned_uses = value != 0;
+    else is_valid = false;
+  }
+  if (!is_valid) {
     std::fprintf(stderr,
                  "strata_request_model MACHINE.json DEVICES MEMORY cholesky|lu TILES "
-                 "lws|eager-prefetch|dmda|dmdas bottom-level|parsec CLEAN_PERCENT\n");
+                 "lws|eager-prefetch|dmda|dmdas|darts bottom-level|parsec CLEAN_PERCENT "
+                 "[window=N] [seed=N] [returns-planned-uses=0|1] [expects-sharing=0|1] [frees-wait=0|1]\n");
     return 2;
   }
+  settings.scheduler = argv[6];
+  settings.memories.clean = std::atoi(argv[8]);
   const Machine machine = strata::simulate::read_machine(argv[1], std::atoi(argv[2]),
                                                          strata::simulate::memory_from_string(argv[3]));
   const bool is_lu = std::strcmp(argv[4], "lu") == 0, is_parsec = std::strcmp(argv[7], "parsec") == 0;
   const TiledGraph tiled = tiled_graph(is_lu ? TiledKind::Lu : TiledKind::Cholesky, std::atoi(argv[5]), 1920);
-  Model model(tiled.graph, machine, argv[6],
-              is_parsec ? parsec_priorities(tiled) : bottom_levels(tiled.graph), std::atoi(argv[8]));
+  Model model(tiled.graph, machine, settings,
+              is_parsec ? parsec_priorities(tiled) : bottom_levels(tiled.graph));
   if (!model.run()) {
     std::fprintf(stderr, "the run stands still\n");
     return 1;

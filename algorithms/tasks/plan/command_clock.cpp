@@ -43,14 +43,19 @@ const TimedCommand& CommandClock::begin(const TaskCommand& command) {
   return last_;
 }
 
-// Of the next command: a hash (SplitMix64) of the seed and its number.
-double CommandClock::factor() const {
-  if (jitter_.share == 0) return 1;
-  std::uint64_t bits = (jitter_.seed << 32) + static_cast<std::uint64_t>(next_) + 1;
+// SplitMix64's: of 0 it is 0.
+static std::uint64_t hash(std::uint64_t bits) {
   bits *= 0x9e3779b97f4a7c15;
   bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
   bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
-  bits ^= bits >> 31;
+  return bits ^ (bits >> 31);
+}
+
+// Of the next command, by its number and all bits of the seed.
+double CommandClock::factor() const {
+  if (jitter_.share == 0) return 1;
+  const std::uint64_t first = (jitter_.seed << 32) ^ hash(jitter_.seed >> 32);
+  const std::uint64_t bits = hash(first + static_cast<std::uint64_t>(next_) + 1);
   return 1 + jitter_.share * (std::ldexp(static_cast<double>(bits >> 11), -52) - 1);
 }
 

@@ -249,6 +249,8 @@ TEST(Simulator, JitterChangesEachDurationAndIsTheSameBySeed) {
 
   EXPECT_EQ(drawn, seconds_of({0.25, 1}));
   EXPECT_NE(drawn, seconds_of({0.25, 2}));
+  EXPECT_NE(drawn, seconds_of({0.25, 1 + (std::uint64_t{1} << 32)}));
+  EXPECT_NE(drawn, seconds_of({0.25, 1 + (std::uint64_t{1} << 63)}));
   const auto [least, most] = std::minmax_element(drawn.begin(), drawn.end());
   EXPECT_NEAR(*least, 0.75, 1e-3);
   EXPECT_NEAR(*most, 1.25, 1e-3);
