@@ -24,7 +24,7 @@ class EmulatedEvent final : public EventState {
  public:
   /// `point` is that of its queue, `moment` the time that follows from it.
   EmulatedEvent(std::shared_ptr<QueueCore> core, Timeline::Point point, Moment moment)
-      : core_(std::move(core)), point_(point), moment_(moment) {}
+      : core_(std::move(core)), point_(point), placed_(moment), moment_(moment) {}
   ~EmulatedEvent() override;
 
   bool complete() const override;
@@ -44,12 +44,15 @@ class EmulatedEvent final : public EventState {
   bool succeeded() const;
 
   const QueueCore* core() const { return core_.get(); }
-  /// Later once it is complete, where its queue lags (queue_core.hpp).
+  /// Without the lag of its queue (queue_core.hpp).
+  Moment placed() const { return placed_; }
+  /// The same until it is complete, and then with that lag.
   Moment moment() const;
 
  private:
   const std::shared_ptr<QueueCore> core_;
   const Timeline::Point point_;
+  const Moment placed_;
   std::uint64_t enqueued_ = 0;
   mutable std::mutex mutex_;
   Moment moment_;

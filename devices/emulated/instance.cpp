@@ -172,8 +172,9 @@ bool EmulatedInstance::commit_by(const Commit& commit) {
   return repeat_while_blocks_get_free(commit);
 }
 
-// Waits for one block in quarantine after the other, in the order in which they get free, until the attempt
-// succeeds or none is left. In a kernel that may be the current work, so nothing is waited for.
+// Waits for one block in quarantine after the other until the attempt succeeds or none is left: in the order
+// in which they were freed, which is that in which they get free, as a block waits for all work before. In a
+// kernel that may be the current work, so nothing is waited for.
 template <class Attempt>
 bool EmulatedInstance::repeat_while_blocks_get_free(const Attempt& attempt) {
   Platform& platform = Platform::get();
@@ -182,11 +183,8 @@ bool EmulatedInstance::repeat_while_blocks_get_free(const Attempt& attempt) {
     PendingWork work;
     {
       const std::lock_guard lock(quarantine_mutex_);
-      const auto first =
-          std::min_element(quarantine_.begin(), quarantine_.end(),
-                           [](const auto& a, const auto& b) { return a.until.end.time < b.until.end.time; });
-      if (first == quarantine_.end()) return attempt();
-      work = first->until;
+      if (quarantine_.empty()) return attempt();
+      work = quarantine_.front().until;
     }
     work.wait();
     platform.host_wait_for(work);

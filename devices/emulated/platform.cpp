@@ -232,29 +232,31 @@ PendingWork Platform::pending_work(int instance) {
   PendingWork work{{}, {timeline.now(), epoch}};
   for (const auto& core : cores_) {
     if (instance >= 0 && core->instance() != instance) continue;
-    const bool runs = !core->idle(), has_time = core->time != QueueId::None;
+    const bool has_time = core->time != QueueId::None;
+    QueueCore::LastWork last = core->last_work();
+    const bool runs = last.lag != nullptr;
     const Timeline::Point point = has_time ? timeline.point(core->time) : Timeline::Point{};
     if (has_time) {
       const double end = timeline.record(core->time);
       work.end.time = std::max(work.end.time, runs ? end : core->with_lag(point, end));
     }
-    if (runs) work.queues.push_back({core, core->enqueued(), point});
+    if (runs) work.queues.push_back({core, std::move(last), point});
   }
   return work;
 }
 
 void PendingWork::wait() const {
-  for (const OfQueue& each : queues) each.core->wait_until_finished(each.number);
+  for (const OfQueue& each : queues) each.core->wait_until_finished(each.last.number);
 }
 
 bool PendingWork::has_run() const {
   return std::all_of(queues.begin(), queues.end(),
-                     [](const OfQueue& each) { return each.core->finished() >= each.number; });
+                     [](const OfQueue& each) { return each.core->finished() >= each.last.number; });
 }
 
 double PendingWork::end_time() const {
   double time = end.time;
-  for (const OfQueue& each : queues) time = each.core->with_lag(each.point, time);
+  for (const OfQueue& each : queues) time = each.last.lag->end_of(each.point, time);
   return time;
 }
 

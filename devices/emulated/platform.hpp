@@ -31,10 +31,10 @@ class EmulatedInstance;
 
 /// All work that there is at some moment.
 struct PendingWork {
-  /// What a queue has under way: the number of its last work, and that work's place in virtual time.
+  /// What a queue has under way: its last work, and that work's place in virtual time.
   struct OfQueue {
     std::shared_ptr<QueueCore> core;
-    std::uint64_t number;
+    QueueCore::LastWork last;
     Timeline::Point point;
   };
   std::vector<OfQueue> queues;

@@ -83,11 +83,12 @@ void EmulatedQueue::wait_for(const Ref<EventState>& event) {
   Platform& platform = Platform::get();
   const std::lock_guard lock(platform.mutex);
   require_instance();
+  const Moment placed = emulated->placed();
   const bool done = emulated->succeeded();  // and then its moment is final
-  const Moment moment = emulated->moment();
-  const bool counts = moment.epoch == platform.epoch;
-  if (counts) platform.timeline.wait_event(core_->time, moment.time);
-  if (done) return;
+  const bool counts = placed.epoch == platform.epoch;
+  // Placed by what is known in any case; a lag takes its way through the queue, also if it is known by now.
+  if (counts) platform.timeline.wait_event(core_->time, placed.time);
+  if (done && (!counts || emulated->moment().time <= std::max(placed.time, platform.timeline.now()))) return;
   QueueCore::Work work{[emulated, counts, core = core_.get(), keep = event] {
                          emulated->wait_in_queue();
                          if (counts) core->lag_until(emulated->moment().time);
@@ -159,7 +160,6 @@ void EmulatedQueue::submit(const char* label, std::size_t bytes, QueueCore::Work
     time = place(platform);
     work.label = std::move(name);
     work.placed = {.on_timeline = true,
-                   .earliest = std::max(timeline.now(), before.waited),
                    .queue_end = before.end,
                    .start = time.start,
                    .end = time.end,

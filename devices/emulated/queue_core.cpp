@@ -33,6 +33,10 @@ void watch_forks() {
 
 }  // namespace
 
+double QueueLag::end_of(Timeline::Point point, double base) const {
+  return std::max({base, waited_until, point.end + seconds});
+}
+
 QueueCore::QueueCore(int instance, std::uint64_t id, QueueId time_queue)
     : time(time_queue), instance_(instance), id_(id) {
   watch_forks();
@@ -132,6 +136,10 @@ void QueueCore::run_thread() {
       lock.lock();
     }
     ++finished_;
+    if (!asked_lags_.empty() && asked_lags_.front().first == finished_) {
+      *asked_lags_.front().second = lag_;
+      asked_lags_.pop_front();
+    }
     changed_.notify_all();
   }
   const std::exception_ptr left = std::exchange(poison_, nullptr);
@@ -143,11 +151,10 @@ void QueueCore::run_thread() {
 
 // Before work that has a place in virtual time; the lock is held. Returns by how much it begins later.
 double QueueCore::begin_lag(const Work::Placed& placed) {
-  if (!placed.on_timeline || (lag_ == 0 && waited_until_ == 0)) return 0;
-  const double base = std::max(placed.earliest, placed.queue_end);
-  lag_ = std::max({placed.earliest, waited_until_, placed.queue_end + lag_}) - base;
-  waited_until_ = 0;
-  return lag_;
+  if (!placed.on_timeline || (lag_.seconds == 0 && lag_.waited_until == 0)) return 0;
+  const double ready = std::max(lag_.waited_until, placed.queue_end + lag_.seconds);
+  lag_ = {std::max(ready - placed.start, 0.0)};
+  return lag_.seconds;
 }
 
 // After it; the lock is not held.
@@ -161,7 +168,7 @@ void QueueCore::end_lag(const Work& work, double before) {
     after = Platform::get().note_lag(*this, work, before, cost);
     if (placed.is_prefetch) bytes = cost.from_host + cost.from_peers + cost.to_host;
     const std::lock_guard lock(mutex_);
-    lag_ = after;
+    lag_.seconds = after;
   }
   if (placed.reports && !(placed.is_prefetch && after == before))
     report({placed.start + before, placed.end + after}, work.label.c_str(), bytes);
@@ -181,17 +188,17 @@ void QueueCore::report(TimeSpan span, const char* label, std::size_t bytes) cons
 
 double QueueCore::with_lag(Timeline::Point point, double base) const {
   const std::lock_guard lock(mutex_);
-  return std::max({base, waited_until_, point.end + lag_});
+  return lag_.end_of(point, base);
 }
 
 void QueueCore::lag_until(double moment) {
   const std::lock_guard lock(mutex_);
-  waited_until_ = std::max(waited_until_, moment);
+  lag_.waited_until = std::max(lag_.waited_until, moment);
 }
 
 void QueueCore::forget_lag() {
   const std::lock_guard lock(mutex_);
-  lag_ = waited_until_ = 0;
+  lag_ = {};
 }
 
 std::exception_ptr QueueCore::run(Entry& entry) {
@@ -246,6 +253,14 @@ std::uint64_t QueueCore::enqueued() const {
 std::uint64_t QueueCore::finished() const {
   const std::lock_guard lock(mutex_);
   return finished_;
+}
+
+QueueCore::LastWork QueueCore::last_work() {
+  const std::lock_guard lock(mutex_);
+  if (finished_ == enqueued_) return {enqueued_};
+  if (asked_lags_.empty() || asked_lags_.back().first != enqueued_)
+    asked_lags_.emplace_back(enqueued_, std::make_shared<QueueLag>());
+  return {enqueued_, asked_lags_.back().second};
 }
 
 std::exception_ptr QueueCore::poison() const {

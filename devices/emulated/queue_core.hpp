@@ -12,9 +12,10 @@
 // Virtual time: work has its place when it is enqueued. What faults of managed memory and prefetches cost is
 // known when it has run; the queue then *lags*: its work ends that much later than where it was placed. The
 // lag is what the end of one piece adds to the start of the next, less what that would have waited for in any
-// case: the host, or an event. It goes from queue to queue with events, and to the host's clock with waits;
-// so times do not depend on how far the queue had come when work was enqueued. Engines do not know of it:
-// while a kernel waits for pages, its engine may run the kernel of another queue.
+// case: the host, an event, or its engine. It goes from queue to queue with events, and to the host's clock
+// with waits; so times do not depend on how far the queue had come when work was enqueued. Places do not know
+// of it, also where it is known by then: while a kernel waits for pages, its engine may run the kernel of
+// another queue.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -28,6 +29,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include <strata/core/ref.hpp>
 #include <strata/devices/emulated/by_thread.hpp>
@@ -37,6 +39,15 @@
 namespace strata::inline STRATA_ABI::detail {
 
 class EmulatedEvent;
+
+/// How far a queue lags.
+struct QueueLag {
+  double seconds = 0;       // of the last work done
+  double waited_until = 0;  // of events, since then
+
+  /// The time of `point`, of that work, and of `base`, which is not before it.
+  double end_of(Timeline::Point point, double base) const;
+};
 
 class QueueCore : public std::enable_shared_from_this<QueueCore> {
  public:
@@ -49,7 +60,6 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
     std::string label = {};  // of the work, for errors
     struct Placed {
       bool on_timeline = false;
-      double earliest = 0;   // by the host and by events
       double queue_end = 0;  // the end of the work before it in the queue
       double start = 0, end = 0;
       std::size_t first_entry = 0, last_entry = 0;  // in the trace
@@ -86,6 +96,13 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   /// Numbers of work enqueued, and done or dropped.
   std::uint64_t enqueued() const;
   std::uint64_t finished() const;
+  /// The number of the last work enqueued, and how far the queue lags after it: known when it is done, and
+  /// null where that is so now.
+  struct LastWork {
+    std::uint64_t number = 0;
+    std::shared_ptr<const QueueLag> lag = {};
+  };
+  LastWork last_work();
   /// The error that poisons the queue.
   std::exception_ptr poison() const;
   /// How a thread's work since its last event or wait ended. A wait of another thread between two pieces of
@@ -98,8 +115,7 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   /// For an event of thread `from`: that, with the error of the queue where it has one.
   Since take_since_event(const ThreadKey& from);
 
-  /// The time of `point`, of this queue, and of `base`, which is not before it, with the lag of the work done
-  /// so far.
+  /// The time of `point`, and of `base`, which is not before it, with the lag of the work done so far.
   double with_lag(Timeline::Point point, double base) const;
   /// In the queue's thread: the next work begins no sooner than `moment`.
   void lag_until(double moment);
@@ -140,9 +156,10 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   ByThread<std::exception_ptr> unreported_;  // of threads that lost work
   ByThread<Since> since_event_;
   std::atomic<bool> has_arrived_ = false;  // work, since look_for_work() began
-  double lag_ = 0;                         // of the last work done
-  double waited_until_ = 0;                // of events, since then
-  PageCosts page_costs_;                   // of the work under way
+  QueueLag lag_;
+  PageCosts page_costs_;  // of the work under way
+  // Who asked for the lag after which work that is not done, in order.
+  std::deque<std::pair<std::uint64_t, std::shared_ptr<QueueLag>>> asked_lags_;
   bool closed_ = false;
   std::thread thread_;
 };

@@ -58,10 +58,15 @@ void CallState::undo(Part& part) {
     if (made_anew && !begun) return;
     std::vector<Directory::Part> before = before_claim(use, made_anew);
     std::string lost;
+    const auto note_lost = [&](const Box& box) { lost += (lost.empty() ? "" : ", ") + to_string(box); };
     if (begun)
       for (Directory::Part& p : before) {
         const MemorySet others = p.memories.without(use.memory);
-        if (others.empty() && !p.memories.empty()) lost += (lost.empty() ? "" : ", ") + to_string(p.box);
+        if (others.empty() && !p.memories.empty()) note_lost(p.box);
+        // Tasks may have given up the only copy, which the claim made old.
+        if (p.memories.empty() && !made_anew)
+          for (const Directory::Part& had : use.before)
+            if (!had.memories.empty() && overlap(had.box, p.box)) note_lost(intersect(had.box, p.box));
         p.memories = others;
       }
     use.array->directory.restore(before);

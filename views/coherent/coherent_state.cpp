@@ -73,6 +73,9 @@ void CoherentState::log_move(MemoryId memory, const Box& box, Work work) {
 void CoherentState::log_drop(MemoryId memory, const Box& box) {
   log({Change::Kind::Dropped, memory, box, {}});
 }
+void CoherentState::log_discard(MemoryId memory, const Box& box) {
+  log({Change::Kind::Discarded, memory, box, {}});
+}
 
 void CoherentState::apply(const Change& change, Directory& directory) {
   switch (change.kind) {
@@ -85,6 +88,7 @@ void CoherentState::apply(const Change& change, Directory& directory) {
     case Change::Kind::Moved:
       break;
     case Change::Kind::Dropped:
+    case Change::Kind::Discarded:
       directory.dropped(change.memory, change.box);
       break;
   }

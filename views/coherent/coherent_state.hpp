@@ -137,6 +137,8 @@ class CoherentState : public RefCounted {
   void log_kernel(MemoryId memory, const Box& box, Work work);
   void log_move(MemoryId memory, const Box& box, Work work);
   void log_drop(MemoryId memory, const Box& box);
+  /// The same of values that nobody needs, whoever has failed.
+  void log_discard(MemoryId memory, const Box& box);
   /// Applies work that has ended to the settled state.
   void settle(WorkTracker& tracker);
   /// The directory as it were without the claims of kernels that have not been enqueued yet.
@@ -157,7 +159,7 @@ class CoherentState : public RefCounted {
 
  private:
   struct Change {
-    enum class Kind : unsigned char { Copied, Written, Moved, Dropped } kind;
+    enum class Kind : unsigned char { Copied, Written, Moved, Dropped, Discarded } kind;
     MemoryId memory;
     Box box;
     Work work;

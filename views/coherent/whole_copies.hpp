@@ -53,7 +53,8 @@ class WholeCopies {
   /// Enqueues copies to the host of values that it lacks and this device has. The event after them, and after
   /// those that are under way; null as above.
   Ref<EventState> store(CoherentState& array, DeviceInstance& device);
-  /// Gives the memory up, once no work on the array is under way; other memories must have the values.
+  /// Gives the memory up, once no work on the array is under way, and with it values that no other memory
+  /// has: nobody needs them.
   void drop(CoherentState& array, DeviceInstance& device);
   /// Values that only this device has go to the host, and its memory is given up; waits for that.
   static void evict(CoherentState& array, DeviceInstance& device);

@@ -236,9 +236,13 @@ class FailingGraph {
 
   static std::uint64_t losses_of(const Words& array) { return detail::WholeCopies::losses(*array.state()); }
 
+  static std::ptrdiff_t count_of(const std::vector<std::string>& labels, const std::string& label) {
+    return std::count(labels.begin(), labels.end(), label);
+  }
+
   void check(const TaskFailed& error) {
     const auto names = [](const std::vector<std::string>& labels, std::size_t step) {
-      return std::count(labels.begin(), labels.end(), label_of(step)) > 0;
+      return count_of(labels, label_of(step)) > 0;
     };
     if (adder_ != none && !names(error.failed, adder_) && !names(error.dropped, adder_)) add_added_to_model();
     std::set<std::size_t> lost;
@@ -247,6 +251,12 @@ class FailingGraph {
     if (!injects_) {
       for (const std::size_t a : lost) ASSERT_EQ(lossy_.count(a), 1u) << error.what();
     }
+    // Private copies are lost only where they were still to be joined.
+    for (const std::string& label : error.lost)
+      if (label.starts_with("contributions to ")) {
+        ASSERT_GT(count_of(error.failed, "join " + label) + count_of(error.dropped, "join " + label), 0)
+            << error.what();
+      }
     // The values of the last way to explain which tasks failed and were dropped that is right itself.
     ::testing::AssertionResult values = ::testing::AssertionFailure() << "others depend on what failed";
     ASSERT_TRUE(Explanations(model_, error).any([&](const Numbers& failed, const Numbers& dropped) {

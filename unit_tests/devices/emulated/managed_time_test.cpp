@@ -1,5 +1,6 @@
 // Virtual time of managed memory: faults and prefetches to the digit, however fast the host enqueues.
 // SPDX-License-Identifier: Apache-2.0
+#include <chrono>
 #include <mutex>
 
 #include <strata/core/profiling/hooks.hpp>
@@ -124,6 +125,72 @@ TEST_F(EmulatedManagedTime, FreedBlocksAndWaitsDoNotWaitForALagThatIsOver) {
     EXPECT_EQ(emulated::now(), 102 * item);
     EXPECT_EQ(emulated::used(0), used);
   }
+}
+
+// The kernel of `second` waits for its engine longer than for the pages of `first`.
+TEST_F(EmulatedManagedTime, WorkThatWaitsForItsEngineDoesNotLagLonger) {
+  for (const bool is_over : {false, true}) {
+    const SharedArray x = pages(1);
+    const Queue<Emulated> first(Emulated{0}), second(Emulated{1}), busy(Emulated{1});
+    emulated::reset_time();
+
+    parallel_for(on(busy), 20, [](index_t) {});
+    parallel_for(on(first), 1, AddEvery{x.in(Emulated{0}), 1});
+    const Event event = first.record();
+    while (is_over && !event.complete()) std::this_thread::yield();
+    second.wait_for(event);
+    parallel_for(on(second), 1, [](index_t) {});
+    second.wait();
+
+    EXPECT_EQ(emulated::now(), 21 * item)
+        << (is_over ? "the pages had come" : "the pages may be on their way");
+    first.wait();
+    busy.wait();
+  }
+}
+
+TEST_F(EmulatedManagedTime, FreedBlocksDoNotWaitForPagesOfLaterKernels) {
+  const SharedArray x = pages(4);
+  const Queue<Emulated> queue;
+  auto block = create<Array>("block", 1, uninitialized);
+  emulated::reset_time();
+  Gate gate;
+
+  gate.hold(queue);
+  block = Array();
+  parallel_for(on(queue), 4, AddEvery{x.in(Emulated{}), per_page});
+  gate.open();
+  while (!queue.idle()) std::this_thread::yield();
+  emulated::advance(item);
+
+  EXPECT_EQ(emulated::used(0), 0);
+  queue.wait();
+}
+
+// The second block gets free an item later than the first, though that is not known yet.
+TEST_F(EmulatedManagedTime, AllocationsWaitForTheBlockThatWasFreedFirst) {
+  const auto a_third = [] { return create<Array>("a third", 5 * mebi / 16, uninitialized); };
+  const SharedArray x = pages(1);
+  const Queue<Emulated> queue;
+  auto first = a_third(), second = a_third();
+  const auto third = a_third();
+  emulated::reset_time();
+  Gate gate;
+
+  parallel_for(on(queue), 1, AddEvery{x.in(Emulated{}), 1});
+  while (!queue.idle()) std::this_thread::yield();
+  first = Array();
+  gate.hold(queue);
+  second = Array();
+  std::thread opener([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    gate.open();
+  });
+  const auto fourth = a_third();
+  opener.join();
+
+  EXPECT_EQ(emulated::now(), item + fault + up);
+  queue.wait();
 }
 
 TEST_F(EmulatedManagedTime, WaitsForEventsAndInstancesMoveTheClockToTheLatestEnd) {

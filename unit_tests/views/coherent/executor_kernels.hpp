@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
+
 #include "views/coherent/executor_fixture.hpp"
 
 namespace coherent_testing {
@@ -51,12 +53,18 @@ struct SumOfRows {
         i);
   }
 };
+/// What happens in the middle of a kernel on a host, once it has written a row.
+struct Interruption {
+  index_t row;
+  std::function<void()> happens;
+};
 /// y(i, ...) = salt + row, or salt more than before; but for one row, or its element number `element`.
 template <int Rank>
 struct Rewrite {
   Number salt;
   bool adds;
   index_t left_out = -1, element = -1;
+  const Interruption* interruption = nullptr;
   void operator()(auto index, auto y) const {
     const index_t i = static_cast<index_t>(index);
     if (i == left_out && element < 0) return;
@@ -68,6 +76,16 @@ struct Rewrite {
           y(row, others...) = adds ? y(row, others...) + salt : salt + static_cast<Number>(row);
         },
         i);
+    if (interruption != nullptr && interruption->row == i) interruption->happens();
+  }
+};
+
+/// Rows of two arrays: more than before.
+struct AddToBoth {
+  Number to_x, to_y;
+  void operator()(auto i, auto x, auto y) const {
+    x(i) += to_x;
+    y(i) += to_y;
   }
 };
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <strata/algorithms/streaming/streamed.hpp>
+#include <strata/views/coherent/whole_copies.hpp>
 
 #include "views/coherent/executor_arrays.hpp"
 
@@ -277,20 +278,55 @@ class Program {
     Known& y = arrays_.any();
     const ResidentRows work = any_rows();
     const index_t left_out = adds && random_(0, 2) == 0 ? random_(work.begin, work.end) : -1;
-    const Number salt = next_++ * 1000;
+    const Rewrite<rank> kernel{next_++ * 1000, adds, left_out};
     attempt_launches(
         [&] {
-          if (adds) launch_anywhere(work, Rewrite<rank>{salt, true, left_out}, inout(y.array));
-          else launch_anywhere(work, Rewrite<rank>{salt, false}, out(y.array));
+          if (adds) launch_anywhere(work, kernel, inout(y.array));
+          else launch_anywhere(work, kernel, out(y.array));
         },
+        [&] { change_as(kernel, y, work); });
+  }
+  void change_as(const Rewrite<rank>& kernel, Known& y, ResidentRows work) {
+    arrays_.change(y, [&](Values& values) {
+      arrays_.write_rows(values, work, [&](index_t row, std::size_t k) {
+        const Number before = values[static_cast<std::size_t>(row) * arrays_.row_size() + k];
+        return row == kernel.left_out ? before
+               : kernel.adds          ? before + kernel.salt
+                                      : kernel.salt + static_cast<Number>(row);
+      });
+    });
+  }
+  // While a kernel on a host writes, a device gives its copy up, as if others needed the room. The kernel may
+  // fail after that.
+  void launch_beside_an_eviction() {
+    Known& y = arrays_.any();
+    const ResidentRows work = any_rows();
+    if (work.begin == work.end) return;
+    const bool fails = options_.failures && random_(0, 1) == 0;
+    const Emulated device = any_device();
+    const Interruption gives_up{
+        random_(work.begin, work.end - 1), [&] {
+          using detail::WholeCopies;
+          detail::CoherentState& array = *y.array.state();
+          if (WholeCopies::presence(array, device.backend()) != WholeCopies::Presence::None)
+            WholeCopies::evict(array, device.backend());
+          if (fails) throw KernelError("a kernel on a host was to fail");
+        }};
+    const Rewrite<rank> kernel{next_++ * 1000, random_(0, 1) == 0, -1, -1, &gives_up};
+    const auto where = on(Serial{}).named("beside an eviction");
+    arrays_.attempt_result(
         [&] {
-          arrays_.change(y, [&](Values& values) {
-            arrays_.write_rows(values, work, [&](index_t row, std::size_t k) {
-              const Number before = values[static_cast<std::size_t>(row) * arrays_.row_size() + k];
-              return row == left_out ? before : adds ? before + salt : salt + static_cast<Number>(row);
-            });
-          });
-        });
+          if (kernel.adds) launch(where, range(work.begin, work.end), kernel, inout(y.array));
+          else launch(where, range(work.begin, work.end), kernel, out(y.array));
+        },
+        [&] { change_as(kernel, y, work); });
+  }
+  // Takes errors of copies and kernels away from those who use what they were to write.
+  void wait_for_a_device() {
+    if (!options_.alone) return;
+    const Emulated device = any_device();
+    arrays_.attempt_result([&] { wait(device); }, [] {});
+    EXPECT_NO_THROW(wait(device)) << "it was told before";
   }
   // The call returns with the sum.
   void launch_sum_into_host() {
@@ -366,7 +402,7 @@ class Program {
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
     if (options_.holes && random_(0, 15) == 0) return launch_with_a_hole();
 #endif
-    switch (random_(0, 10)) {
+    switch (random_(0, 12)) {
       case 0:
       case 1:
       case 2:
@@ -387,6 +423,11 @@ class Program {
       }
       case 8:
         return launch_sum_into_host();
+      case 10:
+        return launch_beside_an_eviction();
+      case 11:
+        if (random_(0, 1) == 0) return wait_for_a_device();
+        [[fallthrough]];
       case 9:
         if (random_(0, 3) == 0) {
           Known& x = arrays_.any();

@@ -139,57 +139,80 @@ TEST_F(CoherentPrograms, OfSeveralThreadsAreToldOfTheirFailures) {
   take_errors();
 }
 
-// All add, so that the order does not matter; whole arrays, so that what is added twice or lost shows.
+// All add, so that the order does not matter; whole arrays, so that what is added twice or lost shows. A
+// launch takes one array, or two in either order.
 TEST_F(CoherentPrograms, OfSeveralThreadsShareArrays) {
   using Numbers = CoherentArray<Number, rank<1>>;
   constexpr int threads = 4, steps = 60;
-  constexpr index_t n = 300;
-  const Numbers arrays[] = {Numbers("x", n), Numbers("y", n)};
-  std::vector<Random> random(threads);
-  std::vector<std::vector<Number>> added(threads, std::vector<Number>(2 * n, 0));
+  constexpr index_t n = 300, count = 3;
+  for (const bool little_room : {false, true}) {
+    leave_nothing();
+    // For two arrays with room to grow, so that a launch fits, and others have to wait for it.
+    for (int i = 0; little_room && i < 4; ++i)
+      coherent::set_budget(Emulated{i}, 4 * n * static_cast<index_t>(sizeof(Number)));
+    const Numbers arrays[count] = {Numbers("x", n), Numbers("y", n), Numbers("z", n)};
+    std::vector<Random> random(threads);
+    std::vector<std::vector<Number>> added(threads, std::vector<Number>(count * n, 0));
 
-  on_threads(threads, [&](int t) {
-    Random& rand = random[static_cast<std::size_t>(t)];
-    for (int step = 0; step < steps; ++step) {
-      const index_t which = rand(0, 1), begin = rand(0, n - 1), end = rand(begin + 1, n);
-      const Numbers& x = arrays[which];
-      const Number salt = static_cast<Number>(rand(1, 1000));
-      const Rewrite<1> add{salt, true};
-      switch (rand(0, 4)) {
-        case 0:
-          launch(on(Emulated{static_cast<int>(rand(0, 3))}), range(begin, end), add, inout(x));
-          break;
-        case 1:
-          launch(across(Emulated{2}, Emulated{0}), range(begin, end), add, inout(x));
-          break;
-        case 2:
-          launch(across(Emulated{1}, Threads{}, Emulated{3}), range(begin, end), add, inout(x));
-          break;
-        case 3: {
-          const auto view = x.read_write(line(begin, end));
-          for (index_t i = begin; i < end; ++i) view(i) += salt;
-          break;
+    on_threads(threads, [&](int t) {
+      Random& rand = random[static_cast<std::size_t>(t)];
+      for (int step = 0; step < steps; ++step) {
+        const index_t which = rand(0, count - 1), other = (which + rand(1, count - 1)) % count,
+                      begin = rand(0, n - 1), end = rand(begin + 1, n);
+        const Numbers &x = arrays[which], &y = arrays[other];
+        const Number salt = static_cast<Number>(rand(1, 1000));
+        const Rewrite<1> add{salt, true};
+        const AddToBoth add_to_both{salt, 3 * salt};
+        const auto some_device = [&] { return Emulated{static_cast<int>(rand(0, 3))}; };
+        bool both = false;
+        switch (rand(0, 6)) {
+          case 0:
+            launch(on(some_device()), range(begin, end), add, inout(x));
+            break;
+          case 1:
+            launch(across(Emulated{2}, Emulated{0}), range(begin, end), add, inout(x));
+            break;
+          case 2:
+            launch(across(Emulated{1}, Threads{}, Emulated{3}), range(begin, end), add, inout(x));
+            break;
+          case 3: {
+            const auto view = x.read_write(line(begin, end));
+            for (index_t i = begin; i < end; ++i) view(i) += salt;
+            break;
+          }
+          case 4:
+            launch(on(some_device()), range(begin, end), add_to_both, inout(x), inout(y));
+            both = true;
+            break;
+          case 5:
+            launch(across(Emulated{1}, Threads{}, Emulated{3}), range(begin, end), add_to_both, inout(x),
+                   inout(y));
+            both = true;
+            break;
+          default: {
+            x.prefetch(line(begin, end), some_device());
+            const auto view = x.read(line(begin, end));  // others may read it, too
+            continue;
+          }
         }
-        default: {
-          x.prefetch(line(begin, end), Emulated{static_cast<int>(rand(0, 3))});
-          const auto view = x.read(line(begin, end));  // others may read it, too
-          continue;
+        std::vector<Number>& mine = added[static_cast<std::size_t>(t)];
+        for (index_t i = begin; i < end; ++i) {
+          mine[static_cast<std::size_t>(which * n + i)] += salt;
+          if (both) mine[static_cast<std::size_t>(other * n + i)] += 3 * salt;
         }
       }
-      for (index_t i = begin; i < end; ++i)
-        added[static_cast<std::size_t>(t)][static_cast<std::size_t>(which * n + i)] += salt;
-    }
-  });
+    });
 
-  for (index_t which = 0; which < 2; ++which) {
-    const auto view = arrays[which].read();
-    index_t wrong = 0;
-    for (index_t i = 0; i < n; ++i) {
-      Number expected = 0;
-      for (const auto& one : added) expected += one[static_cast<std::size_t>(which * n + i)];
-      wrong += view(i) != expected;
+    for (index_t which = 0; which < count; ++which) {
+      const auto view = arrays[which].read();
+      index_t wrong = 0;
+      for (index_t i = 0; i < n; ++i) {
+        Number expected = 0;
+        for (const auto& one : added) expected += one[static_cast<std::size_t>(which * n + i)];
+        wrong += view(i) != expected;
+      }
+      EXPECT_EQ(wrong, 0) << "of " << arrays[which].label() << (little_room ? " in little room" : "");
     }
-    EXPECT_EQ(wrong, 0) << "of " << arrays[which].label();
   }
 }
 

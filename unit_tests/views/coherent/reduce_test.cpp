@@ -1,11 +1,14 @@
 // launch_reduce and launch_scan over coherent arrays: the bits are those of one device, however the work is
 // split.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "algorithms/arrays.hpp"
+#include "core/random.hpp"
 #include "views/coherent/executor_fixture.hpp"
 
 namespace {
@@ -216,6 +219,42 @@ TEST_F(CoherentReduce, RangesMayBeginBelowZero) {
                   in(x, everything));
     EXPECT_TRUE(same_bits(sum, expected));
   }
+}
+
+// Devices join values of blocks, in rising numbers of levels; hosts join those of groups.
+void expect_bits_of_many(int trials, index_t least, index_t most) {
+  strata_tests::Random draw;
+  const CoherentArray<double, rank<1>> x("x", 1);
+  for (int trial = 0; trial < trials; ++trial) {
+    const index_t begin = draw(0, 1) == 0 ? 0 : draw(-most, most), n = draw(least, most);
+    SCOPED_TRACE(std::to_string(n) + " items from " + std::to_string(begin));
+    const Range work = range(begin, begin + n);
+    double expected = 0, sum = -1;
+    launch_reduce(on(Serial{}), work, SumOfIndices{}, Sum(expected), in(x, everything));
+    const auto expect = [&](const auto& where) {
+      const CoherentArray<double, rank<0>> kept("kept");
+      launch_reduce(where, work, SumOfIndices{}, Sum(kept), in(x, everything));
+      EXPECT_TRUE(same_bits(*kept.read(), expected));
+    };
+    const int devices = static_cast<int>(draw(2, 8));
+    std::vector<double> weights(static_cast<std::size_t>(devices));
+    for (double& weight : weights) weight = static_cast<double>(draw(0, 9));
+    weights[0] = std::max(weights[0], 1.0);
+    expect(across(emulated_devices(devices)).weighted(weights));
+    expect(across(emulated_devices(devices)));
+    expect(across(Threads{}, Emulated{2}));
+    launch_reduce(across(emulated_devices(devices)), work, SumOfIndices{}, Sum(sum), in(x, everything));
+    EXPECT_TRUE(same_bits(sum, expected));
+    const auto one_value = [](index_t i, double& value) { SumOfIndices{}(i, 0, value); };
+    parallel_reduce(on(Threads{}), work, one_value, Sum(sum = -1));
+    EXPECT_TRUE(same_bits(sum, expected));
+  }
+}
+TEST_F(CoherentReduce, BitsOfManyItemsAreThoseOfSerial) {
+  expect_bits_of_many(strata_tests::trials(6) + 1, 1, 400'000);
+}
+TEST_F(CoherentReduce, BitsOfMoreThanTenMillionItemsAreThoseOfSerialSlow) {
+  expect_bits_of_many(strata_tests::trials(20), 10'000'000, 40'000'000);
 }
 
 TEST_F(CoherentReduce, NothingIsReducedToTheNeutralValue) {
