@@ -254,7 +254,7 @@ TEST_F(CoherentReduce, BitsOfManyItemsAreThoseOfSerial) {
   expect_bits_of_many(strata_tests::trials(6) + 1, 1, 400'000);
 }
 TEST_F(CoherentReduce, BitsOfMoreThanTenMillionItemsAreThoseOfSerialSlow) {
-  expect_bits_of_many(strata_tests::trials(20), 10'000'000, 40'000'000);
+  expect_bits_of_many(5, 10'000'000, 40'000'000);
 }
 
 TEST_F(CoherentReduce, NothingIsReducedToTheNeutralValue) {
