@@ -188,7 +188,7 @@ bool EmulatedInstance::repeat_while_blocks_get_free(const Attempt& attempt) {
     }
     work.wait();
     platform.host_wait_for(work);
-    reclaim();
+    reclaim(platform.clock_is_held());  // which would not come to the end of any block
   }
   return true;
 }
@@ -197,9 +197,8 @@ void EmulatedInstance::release(void* address) noexcept {
   Platform& platform = Platform::get();
   if (platform.forked()) return;  // the memory is the parent's
   try {
-    Quarantined block{address, platform.pending_work()};
-    const std::lock_guard lock(quarantine_mutex_);
-    quarantine_.push_back(std::move(block));
+    const std::lock_guard lock(quarantine_mutex_);  // in the order of the work
+    quarantine_.push_back({address, platform.pending_work()});
   } catch (...) {
     return;  // without a list of the work to wait for, the block is never used again
   }
@@ -214,8 +213,9 @@ void EmulatedInstance::reclaim(bool ignore_clock) const {
   const std::lock_guard lock(quarantine_mutex_);
   std::erase_if(quarantine_, [&](const Quarantined& block) {
     const PendingWork& until = block.until;
-    if (!until.has_run()) return false;
-    if (!ignore_clock && until.end.epoch == now.epoch && until.end_time() > now.time) return false;
+    const bool has_clock = !ignore_clock && until.end.epoch == now.epoch;
+    if (has_clock && until.end.time > now.time) return false;  // end_time() is not before it
+    if (!until.has_run() || (has_clock && until.end_time() > now.time)) return false;
     platform.memory->deallocate(index_, block.address);
     return true;
   });

@@ -227,11 +227,20 @@ void Platform::forget_finished_cores_locked() {
 }
 
 PendingWork Platform::pending_work(int instance) {
+  return pending_work_of([&](const QueueCore& core) { return instance < 0 || core.instance() == instance; });
+}
+
+PendingWork Platform::pending_work(const QueueCore& queue) {
+  return pending_work_of([&](const QueueCore& core) { return &core == &queue; });
+}
+
+template <class IsWanted>
+PendingWork Platform::pending_work_of(const IsWanted& is_wanted) {
   const std::lock_guard lock(mutex);
   settle_faults();
   PendingWork work{{}, {timeline.now(), epoch}};
   for (const auto& core : cores_) {
-    if (instance >= 0 && core->instance() != instance) continue;
+    if (!is_wanted(*core)) continue;
     const bool has_time = core->time != QueueId::None;
     QueueCore::LastWork last = core->last_work();
     const bool runs = last.lag != nullptr;
@@ -266,6 +275,11 @@ Moment Platform::moment() {
   const std::lock_guard lock(mutex);
   settle_faults();
   return {timeline.now(), epoch};
+}
+
+bool Platform::clock_is_held() {
+  const std::lock_guard lock(mutex);
+  return clock_holds > 0;
 }
 
 void Platform::host_wait_until(Moment moment) {

@@ -79,8 +79,9 @@ class Platform {
   std::vector<std::shared_ptr<QueueCore>> open_cores(int instance);
   /// Drops queues without a handle whose work is done, in real and in virtual time.
   void forget_finished_cores();
-  /// Of one instance, or (-1) of all.
+  /// Of one instance, or (-1) of all; of one queue.
   PendingWork pending_work(int instance = -1);
+  PendingWork pending_work(const QueueCore& queue);
 
   /// Of a kernel; `mutex` is held.
   double seconds_per_item(int instance) const;
@@ -94,8 +95,9 @@ class Platform {
   /// After a wait for `work`: moves the host's clock to its end.
   void host_wait_for(const PendingWork& work);
 
-  /// The host's virtual clock.
+  /// The host's virtual clock, and whether waits leave it where it is.
   Moment moment();
+  bool clock_is_held();
   void host_wait_until(Moment moment);
 
   /// Waits for all work of all instances; errors stay with their queues. Returns at once inside a kernel.
@@ -108,6 +110,8 @@ class Platform {
   Platform();
   void end() noexcept;
   void forget_finished_cores_locked();
+  template <class IsWanted>
+  PendingWork pending_work_of(const IsWanted& is_wanted);
   void require_unused(int instances);
 
   const pid_t process_;

@@ -37,15 +37,10 @@ void EmulatedQueue::require_instance() const {
 void EmulatedQueue::wait() {
   require_outside_kernels("a wait for a queue");
   count_call(&CallCounts::host_waits);
-  const std::exception_ptr error = core_->wait();
-  {
-    Platform& platform = Platform::get();
-    const std::lock_guard lock(platform.mutex);
-    platform.settle_faults();
-    Timeline& timeline = platform.timeline;
-    if (core_->time != QueueId::None)
-      timeline.host_wait_until(core_->with_lag(timeline.point(core_->time), timeline.record(core_->time)));
-  }
+  Platform& platform = Platform::get();
+  const PendingWork work = platform.pending_work(*core_);
+  const std::exception_ptr error = core_->wait(work.queues.empty() ? 0 : work.queues.front().last.number);
+  platform.host_wait_for(work);
   if (error) std::rethrow_exception(error);
 }
 

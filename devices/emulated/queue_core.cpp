@@ -215,9 +215,8 @@ std::exception_ptr QueueCore::run(Entry& entry) {
   return nullptr;
 }
 
-std::exception_ptr QueueCore::wait() {
-  require_same_process();
-  wait_until_finished(enqueued());
+std::exception_ptr QueueCore::wait(std::uint64_t number) {
+  wait_until_finished(number);
   return take_error();
 }
 

@@ -84,9 +84,9 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   /// Attaches the event to the last work if that is the calling thread's and has not begun: both complete
   /// together. Otherwise returns false, and the caller enqueues the event.
   bool attach(const Ref<EmulatedEvent>& event);
-  /// Blocks until all work enqueued so far is done; returns and clears the error, if there is one for the
-  /// calling thread. Throws Error in a child of fork(), which has no thread for the work.
-  std::exception_ptr wait();
+  /// Blocks until the first `number` pieces of work are done; returns and clears the error, if there is one
+  /// for the calling thread. Throws Error in a child of fork(), which has no thread for the work.
+  std::exception_ptr wait(std::uint64_t number);
   /// Blocks until the first `number` pieces of work are done or dropped.
   void wait_until_finished(std::uint64_t number);
   /// Returns and clears the error as wait() does, without waiting.

@@ -182,7 +182,7 @@ TEST_F(EmulatedManagedTime, AllocationsWaitForTheBlockThatWasFreedFirst) {
   first = Array();
   gate.hold(queue);
   second = Array();
-  std::thread opener([&] {
+  std::jthread opener([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     gate.open();
   });

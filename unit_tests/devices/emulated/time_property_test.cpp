@@ -8,6 +8,8 @@
 #include <thread>
 #include <tuple>
 
+#include <strata/devices/emulated/platform.hpp>
+
 #include "devices/emulated/time_program.hpp"
 
 namespace {
@@ -113,9 +115,8 @@ class PacedRun {
       if ((queues >> q & 1) != 0 && queues_[q].door) queues_[q].door->open();
   }
   void drain() {
-    for (const OfQueue& each : queues_)
-      while (each.queue ? !each.queue->idle() : !each.end.complete())
-        std::this_thread::sleep_for(std::chrono::microseconds(5));
+    while (!detail::Platform::get().pending_work().has_run())
+      std::this_thread::sleep_for(std::chrono::microseconds(5));
   }
   void settle() {
     if (pace_ == Pace::Drained) return drain();
@@ -128,7 +129,7 @@ class PacedRun {
 
   void do_step(const Step& step) {
     if (step.opens == 0) return act(step);
-    std::thread opener([&] {
+    std::jthread opener([&] {
       if (pace_ != Pace::Drained) std::this_thread::sleep_for(std::chrono::microseconds(50));
       open(step.opens);
     });
