@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <string>
 
 #include <strata/core/allocation_report.hpp>
@@ -70,6 +71,17 @@ std::string columns_message(const BadAccess& r) {
          std::to_string(d);
 }
 
+// An index of the array, but beyond the rows that a launch declared, or that a part has.
+std::string rows_message(const BadAccess& r) {
+  const index_t before = std::max<index_t>(r.resident_begin - r.index[0], 0);
+  const index_t after = std::max<index_t>(r.index[0] - r.resident_end + 1, 0);
+  return " lies in the array, but outside of rows [" + std::to_string(r.resident_begin) + ", " +
+         std::to_string(r.resident_end) +
+         "), which were declared of the work item or are resident here; where work items read their "
+         "neighbours, declare halo(" +
+         std::to_string(before) + ", " + std::to_string(after) + "), or a larger region";
+}
+
 std::string message(const BadAccess& r) {
   if (r.is_over)
     return "a copy of a view of " + owner_of(r.data).name +
@@ -86,6 +98,7 @@ std::string message(const BadAccess& r) {
   if (r.rank > 0 && (r.count > r.rank || (r.count > 0 && r.count < r.rank && inside)))
     return text + ": it has rank " + std::to_string(r.rank);
   if (inside && r.columns > 0) return text + columns_message(r);
+  if (inside && is_part(r)) return text + rows_message(r);
   text += " lies outside [";
   for (int i = 0; i < r.rank; ++i) {
     text += i ? ") x [" : "";

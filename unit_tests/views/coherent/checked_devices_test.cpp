@@ -28,7 +28,7 @@ TYPED_TEST(CheckedCoherentDevices, WhatWasNotDeclaredIsFound) {
       y.flush();
       FAIL() << "nothing was found";
     } catch (const OutOfBounds& error) {
-      for (const char* part : {"the array", "forgot the halo", "was declared"})
+      for (const char* part : {"the array", "forgot the halo", "outside of rows [", "declare halo("})
         EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
     }
     // Of several devices each may have something to say, and what is lost is told as well.
