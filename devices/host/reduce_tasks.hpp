@@ -143,23 +143,29 @@ class ReduceTask : public ValueTask<Body, Reducer, Finish, ChunkRange> {
   static void reduce_blocks(const void* raw, index_t first, index_t last, void* partial) {
     const auto& context = *static_cast<const Context*>(raw);
     const PieceCheck scope(context.check);
-    if constexpr (blocks_together_log2 == 0) reduce_block(context, first, *static_cast<Value*>(partial));
-    else join_blocks(context, first, last, blocks_together_log2, *static_cast<Value*>(partial));
+    if constexpr (blocks_together_log2 == 0) {
+      reduce_block(context, first, *static_cast<Value*>(partial));
+    } else {
+      // Nodes of the tree, one behind the other, each of which waits for the one to its right.
+      Value waiting[blocks_together_log2 + 1];
+      int count = 0;
+      const auto join_last = [&] {
+        --count;
+        context.reducer.join(waiting[count - 1], waiting[count]);
+      };
+      for (index_t block = first; block < last; ++block) {
+        reduce_block(context, block, waiting[count++]);
+        for (index_t node = block; count > 1 && (node & 1) != 0; node >>= 1) join_last();
+      }
+      while (count > 1) join_last();
+      *static_cast<Value*>(partial) = waiting[0];
+    }
   }
-  static void reduce_block(const Context& context, index_t block, Value& value) {
+  // Not inlined: with the joins around it g++ takes longer to compile it and keeps less in registers.
+  [[gnu::noinline]] static void reduce_block(const Context& context, index_t block, Value& value) {
     const BlockItems items = items_of(block, context.range);
     PieceBody<Body> body = context.body;
     reduce_items(body, context.reducer, items.begin, items.end, value);
-  }
-  // Of an aligned group of 2^level blocks.
-  static void join_blocks(const Context& context, index_t first, index_t last, int level, Value& value) {
-    if (last - first == 1) return reduce_block(context, first, value);
-    const index_t half = index_t{1} << --level, middle = ((first >> level) | 1) * half;
-    if (middle <= first || last <= middle) return join_blocks(context, first, last, level, value);
-    join_blocks(context, first, middle, level, value);
-    Value right;
-    join_blocks(context, middle, last, level, right);
-    context.reducer.join(value, right);
   }
 
   // The same tree, with the lanes of all blocks computed in any order.
