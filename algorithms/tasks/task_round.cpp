@@ -228,10 +228,7 @@ bool TaskRound::is_measured(const tasks::TaskCommand& command) const {
 
 void TaskRound::drop(const tasks::TaskCommand& command) {
   CoherentState& array = *plan_.arrays[static_cast<std::size_t>(command.array)];
-  if (DeviceInstance* const device = device_of(command.device)) {
-    if (command.discards) copies_.discard(array, *device);
-    else copies_.drop(array, *device);
-  }
+  if (DeviceInstance* const device = device_of(command.device)) copies_.drop(array, *device);
   if (runner(command.device).files == nullptr) return;
   if (FileStorage* const file = file_storage_of(array)) file->give_memory_back();
 }

@@ -139,14 +139,6 @@ Ref<EventState> WholeCopies::store(CoherentState& array, DeviceInstance& device)
 }
 
 void WholeCopies::drop(CoherentState& array, DeviceInstance& device) {
-  const std::lock_guard lock(Coherence::get().mutex);
-  const MemoryId memory = Coherence::get().memory_of(device);
-  unpin(array, memory);
-  Coherence::get().evict(array, memory);
-  Coherence::get().wake_waiting();
-}
-
-void WholeCopies::discard(CoherentState& array, DeviceInstance& device) {
   Coherence& coherence = Coherence::get();
   const std::lock_guard lock(coherence.mutex);
   const MemoryId memory = coherence.memory_of(device);
@@ -154,17 +146,13 @@ void WholeCopies::discard(CoherentState& array, DeviceInstance& device) {
   // Mostly nothing is under way. A copy that fails while its source is gone would lose values.
   coherence.wait_for_work(array, host_memory, domain);
   coherence.wait_for_work(array, memory, domain);
-  for (const Box& box : array.directory.only_in(memory, domain)) {
-    array.log_discard(memory, box);
-    array.directory.dropped(memory, box);
-  }
-  unpin(array, memory);
-  coherence.evict(array, memory);
+  if (pinned_in(memory).erase(&array) > 0) coherence.memories[memory].residency.unpin(array.number);
+  for (const Box& box : array.directory.only_in(memory, domain)) array.log_discard(memory, box);
+  array.give_up(memory, domain);
+  array.instance(memory).drop();
+  array.memory_changed();
+  coherence.memories[memory].residency.dropped(array.number);
   coherence.wake_waiting();
-}
-
-void WholeCopies::unpin(const CoherentState& array, MemoryId memory) {
-  if (pinned_in(memory).erase(&array) > 0) Coherence::get().memories[memory].residency.unpin(array.number);
 }
 
 void WholeCopies::evict(CoherentState& array, DeviceInstance& device) {

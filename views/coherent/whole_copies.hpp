@@ -53,11 +53,9 @@ class WholeCopies {
   /// Enqueues copies to the host of values that it lacks and this device has. The event after them, and after
   /// those that are under way; null as above.
   Ref<EventState> store(CoherentState& array, DeviceInstance& device);
-  /// Gives the memory up, once no work on the array is under way. Values that no other memory has go to the
-  /// host before.
+  /// Gives the memory up, once no work on the array is under way, and with it values that no other memory
+  /// has: nobody needs them.
   void drop(CoherentState& array, DeviceInstance& device);
-  /// The same, but such values are gone: nobody needs them.
-  void discard(CoherentState& array, DeviceInstance& device);
   /// Values that only this device has go to the host, and its memory is given up; waits for that.
   static void evict(CoherentState& array, DeviceInstance& device);
   /// A launch over coherent arrays on a queue of a device.
@@ -103,7 +101,6 @@ class WholeCopies {
   using Arrays = std::unordered_map<const CoherentState*, Ref<CoherentState>>;
   Arrays& pinned_in(MemoryId memory);
   void announce(MemoryId memory);
-  void unpin(const CoherentState& array, MemoryId memory);
 
   std::vector<Arrays> pinned_;  // by memory
 };

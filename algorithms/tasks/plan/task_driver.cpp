@@ -32,7 +32,6 @@ TaskDriver::TaskDriver(const TaskDag& graph, const Machine& machine, TaskSchedul
       phases_(static_cast<std::size_t>(graph.num_tasks()), Phase::Waiting),
       is_storing_(static_cast<std::size_t>(graph.num_arrays())),
       is_written_(static_cast<std::size_t>(graph.num_arrays())),
-      is_discarded_(static_cast<std::size_t>(graph.num_arrays())),
       relays_(static_cast<std::size_t>(graph.num_arrays()) * devices_.size()),
       was_held_(static_cast<std::size_t>(graph.num_arrays()) * devices_.size()),
       updates_(static_cast<std::size_t>(graph.num_arrays())),

@@ -40,7 +40,6 @@ struct TaskCommand {
   ArrayId array = none;      ///< of Load, Store and Drop
   DeviceId source = host;    ///< of Load
   bool is_prefetch = false;  ///< of Load: no task that was admitted waits for it
-  bool discards = false;     ///< of Drop: nobody needs the values, also where no other memory has them
 };
 
 /// Bytes that were moved, and what came again.
@@ -156,7 +155,6 @@ class TaskDriver {
   std::vector<int> waits_;             // predecessors that are not done
   std::vector<bool> is_storing_;       // of arrays: the host gets it
   std::vector<bool> is_written_;       // of arrays: a task writes it now, or will before any reads it
-  std::vector<bool> is_discarded_;     // of arrays: nobody needs the values until a task writes them
   std::vector<unsigned char> relays_;  // of arrays and devices: how often it was loaded for another one
   std::vector<bool> was_held_;         // of arrays and devices
   std::vector<Updates> updates_;       // of arrays: by admitted tasks whose updates commute

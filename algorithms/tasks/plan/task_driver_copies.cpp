@@ -52,8 +52,7 @@ void TaskDriver::drop(ArrayId array, DeviceId device) {
 void TaskDriver::free(ArrayId array, DeviceId device) {
   memory_.copy(array, device).state = State::Absent;
   memory_.memory(device).used -= bytes_of(array);
-  commands_.push_back(
-      {Kind::Drop, device, none, array, host, false, is_discarded_[static_cast<std::size_t>(array)]});
+  commands_.push_back({Kind::Drop, device, none, array, host, false});
 }
 
 void TaskDriver::load(ArrayId array, DeviceId device, DeviceId source, bool is_prefetch) {
@@ -203,11 +202,8 @@ void TaskDriver::run_done(const TaskCommand& command) {
     --updates.admitted;
   }
   scheduler_.done(task, command.device);
-  for (const TaskAccess& access : graph_.task(task).accesses) {
-    if (!access.writes()) continue;
-    is_discarded_[static_cast<std::size_t>(access.array)] = false;
-    if (!graph_.array(access.array).by_parts) written(access.array, command.device);
-  }
+  for (const TaskAccess& access : graph_.task(task).accesses)
+    if (access.writes() && !graph_.array(access.array).by_parts) written(access.array, command.device);
   for (const TaskAccess& access : graph_.task(task).accesses)
     release_after(access.array, ++uses_done_[static_cast<std::size_t>(access.array)]);
   for (const TaskId next : graph_.successors(task))
@@ -251,10 +247,7 @@ void TaskDriver::release_after(ArrayId array, int uses) {
 }
 
 void TaskDriver::release(ArrayId array, bool discards) {
-  if (discards) {
-    is_discarded_[static_cast<std::size_t>(array)] = true;
-    host_has(array);
-  }
+  if (discards) host_has(array);
   for (DeviceId device = 0; device < machine_.num_devices(); ++device) {
     if (!memory_.is_evictable(array, device)) continue;
     if (discards) drop(array, device);

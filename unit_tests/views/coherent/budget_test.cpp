@@ -6,8 +6,6 @@
 #include <thread>
 #include <vector>
 
-#include <strata/views/coherent/whole_copies.hpp>
-
 #include "views/coherent/executor_fixture.hpp"
 
 namespace {
@@ -273,25 +271,6 @@ TEST_F(SkePUDefects, DevicesThatDoNotReachEachOtherGoThroughTheHost) {
   EXPECT_EQ(x.counters().device_to_host.bytes, 800U);
   EXPECT_EQ(x.counters().host_to_device.bytes, 800U);
   EXPECT_EQ(values(x)[99], 103);
-}
-
-// What the executor of tasks gives up. Without an order to discard them no values are lost by it.
-TEST_F(CoherentBudget, WholeCopiesThatAreDroppedAreWrittenBackAndDiscardedOnesAreNot) {
-  for (const bool discards : {false, true}) {
-    const Numbers x("x", 100);
-    launch(on(Emulated{0}), range(0, 50), Iota{1}, out(x));
-    detail::WholeCopies copies;
-    static_cast<void>(copies.load(x.state(), Emulated{0}.backend(), nullptr));
-
-    if (discards) copies.discard(*x.state(), Emulated{0}.backend());
-    else copies.drop(*x.state(), Emulated{0}.backend());
-
-    EXPECT_EQ(coherent::resident_bytes(Emulated{0}), 0);
-    const std::vector<Box> lost = detail::WholeCopies::lacking(*x.state());
-    EXPECT_EQ(lost, discards ? std::vector<Box>{line(0, 50)} : std::vector<Box>{});
-    const auto view = x.read(line(discards ? 50 : 0, 100));
-    for (index_t i = discards ? 50 : 0; i < 100; ++i) ASSERT_EQ(view(i), i < 50 ? i + 1 : 0);
-  }
 }
 
 }  // namespace
