@@ -256,7 +256,7 @@ void counters(const Device& device) {
   std::puts(to_json(of_y).c_str());
   for (const Residence& part : y.where(Box({0}, {10})))     // which memories have which parts
     for (const std::string& memory : part.memories) std::printf("%s has %s\n", memory.c_str(), to_string(part.box).c_str());
-  std::puts(y.explain().c_str());
+  std::fputs(y.explain().c_str(), stdout);
 }
 
 void errors() {

@@ -25,6 +25,7 @@ bool EmulatedEvent::succeeded() const {
 
 void EmulatedEvent::wait() {
   require_outside_kernels("a wait for an event");
+  core_->require_same_process();
   count_call(&CallCounts::host_waits);
   {
     std::unique_lock lock(mutex_);

@@ -36,6 +36,7 @@ void EmulatedQueue::require_instance() const {
 
 void EmulatedQueue::wait() {
   require_outside_kernels("a wait for a queue");
+  core_->require_same_process();
   count_call(&CallCounts::host_waits);
   Platform& platform = Platform::get();
   const PendingWork work = platform.pending_work(*core_);
@@ -45,6 +46,7 @@ void EmulatedQueue::wait() {
 }
 
 Ref<EventState> EmulatedQueue::record() {
+  core_->require_same_process();
   count_call(&CallCounts::records);
   Platform& platform = Platform::get();
   const std::lock_guard lock(platform.mutex);
@@ -74,6 +76,7 @@ void EmulatedQueue::wait_for(const Ref<EventState>& event) {
   }
   // The order within a queue needs no event, and an error of this queue that was thrown is done with.
   if (emulated->core() == core_.get()) return;
+  core_->require_same_process();
   count_call(&CallCounts::queue_waits);
   Platform& platform = Platform::get();
   const std::lock_guard lock(platform.mutex);
@@ -140,6 +143,7 @@ void EmulatedQueue::call_host(const Ref<HostCall>& call) {
 
 void EmulatedQueue::submit(const char* label, std::size_t bytes, QueueCore::Work& work,
                            const std::function<TimeSpan(Platform&)>& place) {
+  core_->require_same_process();
   TimeSpan time;
   std::string name = label;  // before the lock
   // Where pages may move, times are known at the end.

@@ -73,6 +73,10 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   QueueCore(int instance, std::uint64_t id, QueueId time);
   ~QueueCore();
 
+  /// Throws Error in a child of fork(), whose copies of locks may be held for ever by threads that it does
+  /// not have: before any of them is taken.
+  void require_same_process() const;
+
   int instance() const { return instance_; }
   std::uint64_t id() const { return id_; }
   QueueId time;  // guarded by Platform::mutex
@@ -143,7 +147,6 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   void end_lag(const Work& work, double before);
   std::exception_ptr run(Entry& entry);
   Since since_event(const ThreadKey& from);
-  void require_same_process() const;
 
   const int instance_;
   const std::uint64_t id_;

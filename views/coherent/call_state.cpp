@@ -286,11 +286,12 @@ void CallState::claim() {
     for_uses(part, [&](Use& use) {
       if (!writes(use.mode)) return;
       use.claimed = true;
-      use.region.visit([&](const Box& box) { use.array->directory.written(use.memory, box, use.before); });
+      std::vector<Directory::Part> before;
+      use.region.visit([&](const Box& box) { use.array->directory.written(use.memory, box, before); });
       if (!part.unlocked) return;
       // What others have is needed where the kernel fails: its memory may not be given up meanwhile.
       MemorySet holders;
-      for (const Directory::Part& p : use.before) holders = holders | p.memories;
+      for (const Directory::Part& p : before) holders = holders | p.memories;
       use.holders = holders.without(host_memory);
       use.holders.visit([&](MemoryId m) { Coherence::get().memories[m].residency.pin(use.array->number); });
     });

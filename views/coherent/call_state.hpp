@@ -59,8 +59,7 @@ class CallState {
     ArrayPart home;                 // of a call that shares rows: for which pages are moved
     MemoryId memory = host_memory;  // in which the part has it: the host's where both use that
     char* base = nullptr;
-    std::vector<Directory::Part> before;  // what a claim replaced
-    MemorySet holders;                    // where that is pinned
+    MemorySet holders;  // where what a claim replaced is pinned
     bool pinned = false;
     bool claimed = false;
   };
@@ -145,6 +144,7 @@ class CallState {
   // After.
   void release();
   void undo(Part& part);
+  void restore(Use& use, bool begun, bool made_anew);
   void report_lost_meanwhile(const Part& part, const Use& use) const;
   static std::vector<Directory::Part> before_claim(const Use& use, bool made_anew);
   void follow(Part& part);

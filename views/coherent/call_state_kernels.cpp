@@ -288,8 +288,7 @@ void CallState::copy_out() {
       if (array.mode != MemoryMode::Implicit || use.memory == host_memory) return;
       const auto drop = [&](const Box& box) {
         coherence.wait_for_work(array, host_memory, box);
-        array.directory.dropped(use.memory, box);  // the memory stays for the next call
-        array.log_drop(use.memory, box);
+        array.give_up(use.memory, box);  // the memory stays for the next call
       };
       if (copies_whole(use)) drop(array.shape.domain);
       else use.region.visit(drop);

@@ -22,7 +22,7 @@ std::vector<Directory::Part> CallState::before_claim(const Use& use, bool made_a
   return before;
 }
 
-// What failures of other work had lost where the part was to write: by it they were no loss.
+// What the part was to write and nobody has any more: it was no loss while the part might still write it.
 void CallState::report_lost_meanwhile(const Part& part, const Use& use) const {
   std::vector<Box> boxes;
   for (const HostUse& mark : use.array->host_uses)
@@ -37,11 +37,10 @@ void CallState::report_lost_meanwhile(const Part& part, const Use& use) const {
   use.array->add_failure(std::make_exception_ptr(
       DataLost(std::string("the launch of ") + name() + " failed, which was to write anew " + text +
                " of \"" + use.array->label +
-               "\": values that were lost when other work failed. Write them anew before they are read")));
+               "\": values that other work has lost or given up. Write them anew before they are read")));
 }
 
-// Gives up what the part has claimed. What its kernel may have begun to write is not what it was: memories
-// that have it besides this one have it alone.
+// Gives up what the part has claimed.
 void CallState::undo(Part& part) {
   Coherence& coherence = Coherence::get();
   const bool made_anew = coherence.recoveries != recoveries_;  // without the claims, that is
@@ -54,35 +53,34 @@ void CallState::undo(Part& part) {
   }
   for_uses(part, [&](Use& use) {
     if (!use.claimed) return;
-    if (part.host_use != 0 && made_anew) report_lost_meanwhile(part, use);
-    if (made_anew && !begun) return;
-    std::vector<Directory::Part> before = before_claim(use, made_anew);
-    std::string lost;
-    const auto note_lost = [&](const Box& box) { lost += (lost.empty() ? "" : ", ") + to_string(box); };
-    if (begun)
-      for (Directory::Part& p : before) {
-        const MemorySet others = p.memories.without(use.memory);
-        if (others.empty() && !p.memories.empty()) note_lost(p.box);
-        // Tasks may have given up the only copy, which the claim made old.
-        if (p.memories.empty() && !made_anew)
-          for (const Directory::Part& had : use.before)
-            if (!had.memories.empty() && overlap(had.box, p.box)) note_lost(intersect(had.box, p.box));
-        p.memories = others;
-      }
-    use.array->directory.restore(before);
-    // Claims are not logged before their kernels are: where none has begun, there is nothing to undo.
-    if (begun) {
-      use.region.visit([&](const Box& box) { use.array->log_drop(use.memory, box); });
-      use.array->settle(coherence.tracker);
-      // What came before has failed, too: whoever recovers finds out what there is.
-      if (coherence.tracker.failed() && !use.array->is_settled()) lost.clear();
-    }
-    if (lost.empty()) return;
-    ++use.array->losses;
-    use.array->add_failure(std::make_exception_ptr(DataLost(
-        std::string("the launch of ") + name() + " failed while it may have written " + lost + " of \"" +
-        use.array->label + "\", whose values were nowhere else. Write them anew before they are read")));
+    if (begun || !made_anew) restore(use, begun, made_anew);
+    if (part.host_use != 0) report_lost_meanwhile(part, use);
   });
+}
+
+// What a kernel may have begun to write is not what it was: memories that have it besides this one have it
+// alone.
+void CallState::restore(Use& use, bool begun, bool made_anew) {
+  std::vector<Directory::Part> before = before_claim(use, made_anew);
+  std::string lost;
+  if (begun)
+    for (Directory::Part& p : before) {
+      const MemorySet others = p.memories.without(use.memory);
+      if (others.empty() && !p.memories.empty()) lost += (lost.empty() ? "" : ", ") + to_string(p.box);
+      p.memories = others;
+    }
+  use.array->directory.restore(before);
+  // Claims are not logged before their kernels are: where none has begun, there is nothing to undo.
+  if (!begun) return;
+  use.region.visit([&](const Box& box) { use.array->log_drop(use.memory, box); });
+  WorkTracker& tracker = Coherence::get().tracker;
+  use.array->settle(tracker);
+  // What came before has failed, too: whoever recovers finds out what there is.
+  if (lost.empty() || (tracker.failed() && !use.array->is_settled())) return;
+  ++use.array->losses;
+  use.array->add_failure(std::make_exception_ptr(DataLost(
+      std::string("the launch of ") + name() + " failed while it may have written " + lost + " of \"" +
+      use.array->label + "\", whose values were nowhere else. Write them anew before they are read")));
 }
 
 void CallState::retract(int number) {

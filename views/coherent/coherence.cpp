@@ -232,8 +232,7 @@ void Coherence::evict(CoherentState& array, MemoryId memory) {
   const Box& domain = array.shape.domain;
   wait_for_work(array, host_memory, domain);
   wait_for_work(array, memory, domain);
-  array.directory.dropped(memory, domain);
-  array.log_drop(memory, domain);
+  array.give_up(memory, domain);
   array.instance(memory).drop();
   array.memory_changed();
   memories[memory].residency.dropped(array.number);

@@ -227,7 +227,7 @@ class BasicCoherentArray {
   std::vector<Residence> where(const Box& box) const { return detail::where(needed(), box); }
   /// The bytes and numbers of copies and allocations so far.
   TransferCounters counters() const { return detail::counters_of(needed()); }
-  /// Text for people: the layout, which memories have which parts, and the copies so far.
+  /// Lines of text for people: the layout, which memories have which parts, and the copies so far.
   std::string explain() const { return detail::explain(needed()); }
 
   /// Whether both are the same array.

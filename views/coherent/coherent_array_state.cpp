@@ -98,6 +98,31 @@ static std::string explain_pages(const CoherentState& array) {
   return text;
 }
 
+// The copies and allocations that there have been.
+static std::string explain_counters(const TransferCounters& counters) {
+  std::string text;
+  const auto add = [&](const TransferCount& count, const char* one, const char* many, const char* what) {
+    if (count.count == 0) return;
+    text += (text.empty() ? "" : "; ") + std::to_string(count.count) + (count.count == 1 ? one : many) +
+            what + ", " + std::to_string(count.bytes) + " bytes";
+  };
+  add(counters.allocated, " allocation", " allocations", " on devices");
+  add(counters.host_to_device, " copy", " copies", " from the host to devices");
+  add(counters.device_to_host, " copy", " copies", " from devices to the host");
+  add(counters.peer, " copy", " copies", " from device to device");
+  add(counters.same_device, " copy", " copies", " within a device, to more memory");
+  add(counters.prefetched_to_devices, " prefetch", " prefetches", " to devices");
+  add(counters.prefetched_to_host, " prefetch", " prefetches", " to the host");
+  const PageFaults& faults = counters.faults;
+  if (!faults.is_known) text += (text.empty() ? "" : "; ") + std::string("page faults are not known");
+  else if (faults.count > 0)
+    text += (text.empty() ? "" : "; ") + std::to_string(faults.count) +
+            (faults.count == 1 ? " page fault" : " page faults") + ", which moved " +
+            std::to_string(faults.to_devices) + " bytes to devices and " + std::to_string(faults.to_host) +
+            " to the host";
+  return "\n  " + (text.empty() ? "nothing was copied" : text);
+}
+
 std::string explain(CoherentState& array) {
   std::string text =
       "\"" + array.label + "\": " + to_string(array.shape.domain) + ", " +
@@ -116,7 +141,7 @@ std::string explain(CoherentState& array) {
     if (part.memories.empty()) text += "never written";
   }
   if (array.mode == MemoryMode::Managed) text += explain_pages(array);
-  return text + "\n  " + to_json(counters_of(array));
+  return text + explain_counters(counters_of(array)) + "\n";
 }
 
 void set_budget(DeviceInstance& device, index_t bytes) { Coherence::get().set_budget(device, bytes); }

@@ -77,6 +77,20 @@ void CoherentState::log_discard(MemoryId memory, const Box& box) {
   log({Change::Kind::Discarded, memory, box, {}});
 }
 
+void CoherentState::give_up(MemoryId memory, const Box& box) {
+  const auto writes = [](const HostUse& use) { return use.is_kernel && use.writes; };
+  if (std::any_of(host_uses.begin(), host_uses.end(), writes)) {
+    const Directory before = unclaimed();
+    for (HostUse& use : host_uses)
+      if (writes(use))
+        use.part.visit([&](const Box& written) {
+          for (const Box& last : before.only_in(memory, intersect(written, box))) use.note_lost(last);
+        });
+  }
+  directory.dropped(memory, box);
+  log_drop(memory, box);
+}
+
 void CoherentState::apply(const Change& change, Directory& directory) {
   switch (change.kind) {
     case Change::Kind::Copied:
@@ -174,8 +188,7 @@ std::vector<Box> CoherentState::rebuild(const WorkTracker::Recovery& recovery, b
     // That of the call that has met the failure is not going to be done.
     if (!use.is_kernel || !use.writes || use.thread == std::this_thread::get_id()) continue;
     use.part.visit([&](const Box& box) {
-      const std::vector<Box> written = intersect(still_lost, box);
-      use.lost.insert(use.lost.end(), written.begin(), written.end());
+      for (const Box& written : intersect(still_lost, box)) use.note_lost(written);
       still_lost = remainder(still_lost, box);
     });
   }

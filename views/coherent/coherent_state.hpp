@@ -40,6 +40,11 @@ struct HostUse {
   bool is_reservation = false;    // for a use of the same thread that is to come (array_reservation.hpp)
   bool is_kernel = false;         // whose claim directories do not have when they are made anew
   std::vector<Box> lost = {};     // of what such a one writes: no loss, unless it fails
+
+  void note_lost(const Box& box) {
+    lost = remainder(lost, box);
+    lost.push_back(box);
+  }
 };
 
 /// A thread that waits until others do not use the part.
@@ -139,6 +144,9 @@ class CoherentState : public RefCounted {
   void log_drop(MemoryId memory, const Box& box);
   /// The same of values that nobody needs, whoever has failed.
   void log_discard(MemoryId memory, const Box& box);
+  /// `memory` gives up what it has of `box`. The last copy of what a kernel outside of the lock is writing
+  /// anew is kept with its HostUse: a loss, should it fail.
+  void give_up(MemoryId memory, const Box& box);
   /// Applies work that has ended to the settled state.
   void settle(WorkTracker& tracker);
   /// The directory as it were without the claims of kernels that have not been enqueued yet.

@@ -148,8 +148,7 @@ void WholeCopies::drop(CoherentState& array, DeviceInstance& device) {
   coherence.wait_for_work(array, memory, domain);
   if (pinned_in(memory).erase(&array) > 0) coherence.memories[memory].residency.unpin(array.number);
   for (const Box& box : array.directory.only_in(memory, domain)) array.log_discard(memory, box);
-  array.directory.dropped(memory, domain);
-  array.log_drop(memory, domain);
+  array.give_up(memory, domain);
   array.instance(memory).drop();
   array.memory_changed();
   coherence.memories[memory].residency.dropped(array.number);

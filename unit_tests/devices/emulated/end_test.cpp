@@ -4,7 +4,13 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <memory>
+#include <mutex>
+
+#include <unistd.h>
+
+#include <strata/devices/emulated/platform.hpp>
 
 #include "devices/emulated/fixture.hpp"
 
@@ -141,6 +147,30 @@ TEST_F(EmulatedEndDeathTest, ChildOfForkEndsAndIsToldThatItCannotLaunch) {
         std::exit(0);
       },
       ::testing::ExitedWithCode(0), "a child of fork\\(\\)");
+}
+
+// A thread of the parent may hold any lock when the child begins.
+TEST_F(EmulatedEndDeathTest, ChildOfForkIsToldSoWhateverTheParentHasLocked) {
+  GTEST_FLAG_SET(death_test_style, "fast");
+  const Queue<Emulated> queue, other;
+  const Event event = queue.record(), unfinished = [&] {
+    parallel_for(on(other), 1, [](index_t) {});
+    return other.record();
+  }();
+  const std::lock_guard held(detail::Platform::get().mutex);
+  const std::function<void()> actions[] = {[&] { queue.wait(); }, [&] { static_cast<void>(queue.record()); },
+                                           [&] { queue.wait_for(unfinished); }, [&] { event.wait(); },
+                                           [&] { parallel_for(on(queue), 1, [](index_t) {}); }};
+
+  for (const auto& action : actions)
+    EXPECT_EXIT(
+        {
+          alarm(20);
+          std::fputs(message_of<Error>(action).c_str(), stderr);
+          _exit(0);
+        },
+        ::testing::ExitedWithCode(0), "a child of fork\\(\\)")
+        << &action - actions;
 }
 
 }  // namespace

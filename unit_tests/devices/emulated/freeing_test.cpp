@@ -121,6 +121,23 @@ TEST_F(EmulatedFreeing, AllocationWaitsForQuarantinedBlocksRatherThanFail) {
   opener.join();
 }
 
+// The clock does not come to the end of the work that the freed block waits for.
+TEST_F(EmulatedFreeing, AllocationUnderAHeldClockGetsABlockWhoseWorkHasRun) {
+  const Queue<Emulated> queue;
+  const index_t most = 3 * mebi / static_cast<index_t>(sizeof(int));
+  const emulated::HeldClock held;
+  {
+    const auto x = create<Array>("x", most, uninitialized);
+    parallel_for(on(queue), 64, with(SetAll{1}, x));
+  }
+
+  const auto y = create<Array>("y", most, uninitialized);
+
+  EXPECT_TRUE(queue.idle()) << "only after x";
+  EXPECT_EQ(emulated::now(), 0);
+  EXPECT_LE(emulated::peak(0), 4 * mebi);
+}
+
 TEST_F(EmulatedFreeing, AllocationThatNoFreedBlockCanServeFails) {
   const Queue<Emulated> queue;
   const auto kept = create<Array>("kept", 3 * mebi / 4, uninitialized);

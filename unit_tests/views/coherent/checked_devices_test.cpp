@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
 
+#include <cstdio>
 #include <string>
 
 #include <strata/algorithms/streaming/streamed_iterate.hpp>
@@ -19,6 +20,21 @@ template <class D>
 class CheckedCoherentDevices : public CoherentDevices<D> {};
 TYPED_TEST_SUITE(CheckedCoherentDevices, strata_tests::TestDevices, strata_tests::DeviceName);
 
+// Of a kernel that reads its neighbours: the halo is that of the index which is named, beyond the rows.
+void expect_halo_that_lacks(const std::string& told) {
+  const auto numbers_after = [&](const char* text, const char* format, long& first, long& second) {
+    const std::size_t place = told.find(text);
+    return place == std::string::npos ? 0 : std::sscanf(told.c_str() + place, format, &first, &second);
+  };
+  long index = 0, none = 0, begin = 0, end = 0, before = 0, after = 0;
+  ASSERT_EQ(numbers_after("index (", "index (%ld)", index, none), 1) << told;
+  ASSERT_EQ(numbers_after("rows [", "rows [%ld, %ld)", begin, end), 2) << told;
+  ASSERT_EQ(numbers_after("declare halo(", "declare halo(%ld, %ld)", before, after), 2) << told;
+  EXPECT_EQ(before, index == begin - 1 ? 1 : 0) << told;
+  EXPECT_EQ(after, index == end ? 1 : 0) << told;
+  EXPECT_EQ(before + after, 1) << told;
+}
+
 TYPED_TEST(CheckedCoherentDevices, WhatWasNotDeclaredIsFound) {
   const auto check = [](const auto& where) {
     const index_t n = 100;
@@ -28,8 +44,9 @@ TYPED_TEST(CheckedCoherentDevices, WhatWasNotDeclaredIsFound) {
       y.flush();
       FAIL() << "nothing was found";
     } catch (const OutOfBounds& error) {
-      for (const char* part : {"the array", "forgot the halo", "outside of rows [", "declare halo("})
+      for (const char* part : {"the array", "forgot the halo", "outside of rows ["})
         EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+      expect_halo_that_lacks(error.what());
     }
     // Of several devices each may have something to say, and what is lost is told as well.
     for (int device = 0; device < 6; ++device) try {

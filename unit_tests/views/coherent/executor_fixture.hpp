@@ -43,6 +43,20 @@ inline emulated::Config machine(int count, double peer = 395e9) {
           .host_submit_cost = 0};
 }
 
+/// All errors that waits for the device throw, one each.
+inline void take_errors(const Emulated& device) {
+  constexpr int most = 100;
+  int errors = 0;
+  for (bool again = true; again && errors < most;) try {
+      again = false;
+      wait(device);
+    } catch (const Error&) {
+      again = true;
+      ++errors;
+    }
+  EXPECT_LT(errors, most) << "errors without end on " << device_name(device);
+}
+
 /// Nothing is left on the devices after a test: no memory, no error, no budget.
 class CoherentTest : public ::testing::Test {
  protected:
@@ -53,18 +67,7 @@ class CoherentTest : public ::testing::Test {
   }
   /// Of work whose arrays are gone nobody has waited for the errors: the queues throw them, one a wait.
   static void take_errors() {
-    for (int i = 0; i < emulated::config().count; ++i) {
-      constexpr int most = 100;
-      int errors = 0;
-      for (bool again = true; again && errors < most;) try {
-          again = false;
-          wait(Emulated{i});
-        } catch (const Error&) {
-          again = true;
-          ++errors;
-        }
-      EXPECT_LT(errors, most) << "errors without end on instance " << i;
-    }
+    for (int i = 0; i < emulated::config().count; ++i) coherent_testing::take_errors(Emulated{i});
   }
   static void leave_nothing() {
     emulated::clear_faults();

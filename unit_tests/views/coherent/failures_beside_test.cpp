@@ -190,4 +190,29 @@ TEST_F(FailuresBesideAHost, LoseWhatItWasToWriteWhereItFails) {
   EXPECT_TRUE(x.where(x.domain()).front().memories.empty());
 }
 
+// A kernel on a host writes anew what a device alone has, which gives its copy up. Then other work fails, and
+// the kernel, too. From a failure met before all that nothing is left to be found out of x.
+TEST_F(FailuresBesideAHost, LoseWhatADeviceHasGivenUpMeanwhile) {
+  const auto fail_beside = [](const Numbers& array) {
+    emulated::fail(emulated::Fault::Kernel, 1);
+    launch(on(Emulated{0}), n, Iota{0}, out(array));
+    EXPECT_THROW(array.flush(), KernelError);
+  };
+  launch(on(Emulated{0}), n, Iota{0}, out(x));
+  fail_beside(Numbers("other", n));
+  std::thread other([&] {
+    wait_until(has_begun);
+    detail::WholeCopies::evict(*x.state(), Emulated{0}.backend());
+    fail_beside(z);
+    is_met = true;
+  });
+  EXPECT_THROW(launch(on(Serial{}), n, WriteMeanwhile{&has_begun, &is_met, true}, out(x)), KernelError);
+  other.join();
+
+  const std::string told = message_of<DataLost>([&] { x.flush(); });
+  EXPECT_TRUE(has(told, "to write anew [0, 100) of \"x\""));
+  ASSERT_EQ(x.where(x.domain()).size(), 1U);
+  EXPECT_TRUE(x.where(x.domain()).front().memories.empty());
+}
+
 }  // namespace
