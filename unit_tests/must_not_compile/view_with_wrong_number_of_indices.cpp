@@ -1,4 +1,5 @@
 // expect: an element access needs as many indices as the view has dimensions
+// says: ElementAccess<.*Indices<1>, .*Rank<2>
 // first lines: 10
 // SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
