@@ -284,6 +284,18 @@ void launch_coherent(const char* label, const Where& where, const R& work, const
     if (balance != nullptr) add_samples(*balance, call, parts, PlaceTraits<Where>::count(where));
 }
 
+// Instantiated for a kernel that cannot be called so.
+template <class I, class V>
+struct KernelOfLaunch {
+  static_assert(
+      !std::is_same_v<I, I>,
+      "strata: launch: the kernel cannot be called as kernel(index..., views...) const, nor as a factory "
+      "kernel(views...) const: you wrote other parameters, or an operator() that is not const; write "
+      "`void operator()(auto i, auto x) const` with (the tag,) one index for each dimension of the range and "
+      "a view for each access (how many: see KernelOfLaunch<Indices<...>, Views<...>> beside this)");
+  static constexpr bool is_right = false;
+};
+
 // Whether a launch over coherent arrays compiles; the errors of those that do not.
 template <class Where, class R, class K, class... Accesses>
 constexpr bool check_launch() {
@@ -297,11 +309,8 @@ constexpr bool check_launch() {
                 "you wrote in(view); write in(x) of a CoherentArray x");
   if constexpr (over_rows && on_one) {
     constexpr bool compiles = CompileAt<Where>::template kernel<R, K, Accesses...>;
-    static_assert(
-        compiles,
-        "strata: launch: the kernel cannot be called as kernel(index..., views...) const, nor as a factory "
-        "kernel(views...) const: give it a const operator() that takes (the tag,) one index for each "
-        "dimension and a view for each access");
+    if constexpr (!compiles)
+      static_cast<void>(KernelOfLaunch<Indices<WorkOf<R>::rank>, Views<sizeof...(Accesses)>>::is_right);
     return compiles;
   }
   return false;

@@ -338,6 +338,16 @@ Capture make_capture() {
   return Capture{FamilyOf<typename D::memory_space>::type::kind};
 }
 
+// For messages of the compiler, which names the numbers beside the text: what a kernel is called with.
+template <int N>
+struct Views;
+template <int N>
+struct References;
+template <class K>
+inline constexpr int num_views = 0;
+template <class K, class... V>
+inline constexpr int num_views<With<K, V...>> = static_cast<int>(sizeof...(V));
+
 // Says in one line why a kernel cannot run where it is launched.
 template <class Where, class K>
 constexpr bool check_kernel() {

@@ -19,6 +19,18 @@ namespace strata::inline STRATA_ABI {
 
 namespace detail {
 
+// Instantiated for a kernel that cannot be called so.
+template <class I, class V>
+struct KernelOfFor {
+  static_assert(
+      !std::is_same_v<I, I>,
+      "strata: parallel_for: the kernel cannot be called as kernel(index...) const: you wrote an operator() "
+      "that is not const or has other parameters; write `void operator()(auto i) const` with (the tag,) one "
+      "index for each dimension of the range and the views of `with` (how many: see "
+      "KernelOfFor<Indices<...>, Views<...>> beside this)");
+  static constexpr bool is_right = false;
+};
+
 template <class Where, class R, class K>
 void launch_for(const char* label, const Where& where, const R& work, const K& kernel) {
   if constexpr (!knows_device<Where, K>) {
@@ -40,12 +52,8 @@ void launch_for(const char* label, const Where& where, const R& work, const K& k
                   "has other parameters; write `void operator()(const auto& member) const` with (the tag,) a "
                   "member of a team (and the "
                   "views of `with`)");
-    static_assert(callable || W::rank == teams_rank,
-                  "strata: parallel_for: the kernel cannot be called as kernel(index...) const: you wrote an "
-                  "operator() that is not const or "
-                  "has other parameters; write `void operator()(auto i) const` with (the tag,) one index for "
-                  "each dimension (and the "
-                  "views of `with`)");
+    if constexpr (!callable && W::rank != teams_rank)
+      static_cast<void>(KernelOfFor<Indices<W::rank>, Views<num_views<K>>>::is_right);
     if constexpr (callable) {
       using B = BodyFor<D, typename W::tag, Compiled, W::rank>;
       Capture views = make_capture<D>();

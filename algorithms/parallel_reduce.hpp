@@ -56,6 +56,18 @@ struct BoxItems {
   }
 };
 
+// Instantiated for a kernel that cannot be called so.
+template <class I, class V, class N>
+struct KernelOfReduce {
+  static_assert(
+      !std::is_same_v<I, I>,
+      "strata: parallel_reduce: the kernel cannot be called as kernel(index..., value&...) const: you wrote "
+      "an operator() that is not const or has other parameters; write `void operator()(auto i, double& sum) "
+      "const` with (the tag,) one index for each dimension of the range, the views of `with` and a reference "
+      "to each value (how many: see KernelOfReduce<Indices<...>, Views<...>, References<...>> beside this)");
+  static constexpr bool is_right = false;
+};
+
 template <class Where, class R, class K, class Reducing>
 void launch_reduce_with(const char* label, const Where& where, const R& work, const K& kernel,
                         const Reducing& reducing) {
@@ -71,12 +83,9 @@ void launch_reduce_with(const char* label, const Where& where, const R& work, co
       "strata: parallel_reduce: the kernel cannot be called as kernel(member, value&...) const: give "
       "it a const operator() that takes (the tag,) a member of a team, const auto& (, the views of "
       "`with`) and a reference to each value");
-  static_assert(callable || W::rank == teams_rank,
-                "strata: parallel_reduce: the kernel cannot be called as kernel(index..., value&...) const: "
-                "you wrote an "
-                "operator() that is not const or has other parameters; write `void operator()(auto i, "
-                "double& sum) const` with (the "
-                "tag,) one index for each dimension (, the views of `with`) and a reference to each value");
+  if constexpr (!callable && W::rank != teams_rank)
+    static_cast<void>(
+        KernelOfReduce<Indices<W::rank>, Views<num_views<K>>, References<Reducing::num_values>>::is_right);
   if constexpr (callable) {
     static_assert(
         !Reducing::template loses_value<D, typename W::tag, Compiled, W::rank>,

@@ -188,6 +188,7 @@ class ReduceByName {
 
   template <class D, class Tag, class K, int Rank>
   static constexpr bool callable = can_call<D, Tag, K, Rank, typename R::value_type&...>;
+  static constexpr int num_values = static_cast<int>(sizeof...(R));  // that a kernel is handed
   template <class D, class Tag, class K, int Rank>
   static constexpr bool loses_value = loses_values<D, Tag, K, Rank, typename R::value_type&...>;
 
@@ -312,6 +313,7 @@ class ReduceByFunctor {
 
   template <class D, class Tag, class K, int Rank>
   static constexpr bool callable = can_call<D, Tag, K, Rank, Value>;
+  static constexpr int num_values = 1;
   template <class D, class Tag, class K, int Rank>
   static constexpr bool loses_value = loses_values<D, Tag, K, Rank, Value>;
 

@@ -131,7 +131,8 @@ if(STRATA_ENABLE_CUDA)
   endif()
   option(STRATA_BUILD_CUDA_PROGRAMS "Build mini-apps, examples and tests with the device Cuda; OFF: they lack it, and nvcc checks their files only"
          ${strata_default_cuda_programs})
-  if(NOT STRATA_BUILD_CUDA_PROGRAMS)
+  if(NOT STRATA_BUILD_CUDA_PROGRAMS AND
+     (STRATA_BUILD_MINIAPPS OR STRATA_BUILD_EXAMPLES OR STRATA_BUILD_TESTS OR STRATA_BUILD_PERF_TESTS))
     message(STATUS "Strata: nvcc checks the kernels of mini-apps, examples and tests and builds none, as no GPU is "
                    "found that could run them (STRATA_BUILD_CUDA_PROGRAMS=ON builds them)")
   endif()

@@ -85,8 +85,8 @@ Matrix create_matrix() {
 //! [cholesky]
 TaskReport factorise(Matrix& a) {
   TaskGraph graph("cholesky");
-  for (int k = 0; k < tiles; ++k) {  // the loops of a sequential program
-    graph.call("potrf", Potrf{}, inout(a[k][k]));
+  for (int k = 0; k < tiles; ++k) {                                     // the loops of a sequential program
+    graph.call<DeviceList<AnyHost>>("potrf", Potrf{}, inout(a[k][k]));  // short steps in a row: on the host
     for (int i = k + 1; i < tiles; ++i)
       graph.launch("trsm", size, Trsm{}, in(a[k][k], everything), inout(a[i][k]));
     for (int i = k + 1; i < tiles; ++i)

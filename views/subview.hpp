@@ -229,9 +229,11 @@ STRATA_FUNCTION constexpr auto subview(const View<T, D, E, L, A>& view, Argument
     static_assert(count <= E::max_rank_value,
                   "strata: a subview has more arguments than this view can have dimensions");
   static_assert(detail::Described<M>, "strata: subviews need a layout that describes its strides");
-  static_assert(((IndexLike<Arguments> || std::is_same_v<Arguments, Range> ||
-                  std::is_same_v<Arguments, Everything>)&&...),
-                "strata: the arguments of a subview are indices, ranges or everything");
+  static_assert(
+      ((IndexLike<Arguments> || std::is_same_v<Arguments, Range> ||
+        std::is_same_v<Arguments, Everything>)&&...),
+      "strata: the arguments of a subview are indices, ranges or everything: you wrote another type, such as "
+      "a std::pair; write subview(x, range(2, 5))");
 
   using Plain = typename detail::PlainLayout<L>::type;
   using NewLayout = decltype(detail::subview_layout<Plain, Arguments...>());

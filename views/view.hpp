@@ -57,6 +57,22 @@ STRATA_FUNCTION T* dummy_element() {
 #endif
 }
 
+// For messages of the compiler: instantiated with the numbers of an access that has other than a view has
+// dimensions, which the compiler names beside the text.
+template <int N>
+struct Indices;
+template <int N>
+struct Rank;
+template <class Given, class Needed>
+struct ElementAccess {
+  static_assert(
+      !std::is_same_v<Given, Given>,
+      "strata: an element access needs as many indices as the view has dimensions: you wrote more or fewer; "
+      "write x(i, j) for a view of rank 2, *x for one of rank 0 (how many: see ElementAccess<Indices<...>, "
+      "Rank<...>> beside this)");
+  static constexpr bool is_right = false;
+};
+
 // In checked builds a view may be used as long as the cell holds the number. Cells are never freed; they are
 // used again with the next number.
 struct UseTicket {
@@ -212,14 +228,12 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
   /// those of extents of 1 with every layout.
   template <IndexLike... I>
   STRATA_FUNCTION constexpr reference operator()(I... i) const {
-    if constexpr (!ExtentsType::has_dynamic_rank)
-      static_assert(
-          sizeof...(I) == ExtentsType::rank(),
-          "strata: an element access needs as many indices as the view has dimensions: you wrote more or "
-          "fewer; write x(i, j) for a view of rank 2, *x for one of rank 0");
-    else
+    if constexpr (ExtentsType::has_dynamic_rank)
       static_assert(sizeof...(I) <= ExtentsType::max_rank_value,
                     "strata: an element access has more indices than this view can have dimensions");
+    else if constexpr (sizeof...(I) != ExtentsType::rank())
+      static_cast<void>(
+          detail::ElementAccess<detail::Indices<sizeof...(I)>, detail::Rank<ExtentsType::rank()>>::is_right);
     if constexpr (checked_build) {
       if (!in_bounds(i...)) [[unlikely]]
         return AccessType::at(static_cast<T*>(detail::dummy_element<value_type>()));

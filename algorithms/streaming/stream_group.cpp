@@ -318,6 +318,7 @@ void add_report(StreamReport& all, const StreamReport& one) {
   all.bytes_direct += one.bytes_direct;
   all.bytes_between_devices += one.bytes_between_devices;
   all.predicted_seconds += one.predicted_seconds;
+  all.predicts_virtual = all.predicts_virtual || one.predicts_virtual;
   all.seconds += one.seconds;
   all.devices += one.devices;
   all.pinned = all.pinned && one.pinned;

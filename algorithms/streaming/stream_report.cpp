@@ -27,6 +27,8 @@ std::string StreamReport::explain() const {
       text += line;
     }
   }
+  if (predicts_virtual && predicted_seconds > 0)
+    text += "  predicted is the emulated device's virtual time, taken that of the threads which emulate it\n";
   return text;
 }
 

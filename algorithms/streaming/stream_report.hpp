@@ -23,11 +23,12 @@ struct StreamReport {
   index_t bytes_moved = 0;                                 ///< copied within the device
   index_t bytes_between_devices = 0;                       ///< copied from another device
   index_t bytes_direct = 0;                                ///< of these, between files and the device itself
-  double predicted_seconds = 0;  ///< by the model; 0: the device's speed is not known
-  double seconds = 0;            ///< measured; 0: it was only planned
-  int devices = 1;               ///< that had a part of the rows
-  bool pinned = true;            ///< whether all arrays could be copied at the full speed of the link
-  std::string plan;              ///< for people
+  double predicted_seconds = 0;   ///< by the model; 0: the device's speed is not known
+  bool predicts_virtual = false;  ///< whether the prediction is of a time that the device only computes
+  double seconds = 0;             ///< measured; 0: it was only planned
+  int devices = 1;                ///< that had a part of the rows
+  bool pinned = true;             ///< whether all arrays could be copied at the full speed of the link
+  std::string plan;               ///< for people
 
   /// Text for people: plan, prediction and measurements.
   std::string explain() const;

@@ -212,7 +212,7 @@ void TaskExecutor::flush(const std::vector<Ref<CoherentState>>& arrays) {
 void TaskExecutor::check(const TaskEntry& task) const {
   if (task.kind != TaskEntry::Kind::Task) return;
   bool has_version = false, fits = false;
-  const index_t bytes = feed_ == nullptr ? 0 : task.bytes();  // of a graph TaskDriver says it
+  const index_t bytes = task.bytes();
   for (std::size_t k = 0; k < parts_.size(); ++k) {
     if (!task.body->runs_on(parts_[k].type)) continue;
     has_version = true;
@@ -221,15 +221,24 @@ void TaskExecutor::check(const TaskEntry& task) const {
   if (fits) return;
   const std::string who = "the task \"" + task.label + "\" of \"" + graph_.label + "\" ";
   std::vector<std::string> names;
-  for (const TaskPart& part : parts_) names.push_back(TaskPlan::name_of(part));
+  std::string memories;
+  for (std::size_t k = 0; k < parts_.size(); ++k) {
+    names.push_back(TaskPlan::name_of(parts_[k]));
+    if (task.body->runs_on(parts_[k].type))
+      memories +=
+          (memories.empty() ? "" : ", ") + names.back() + " (" + std::to_string(memories_[k]) + " bytes)";
+  }
   if (!has_version)
     throw Error(
         who + "has no version for " + list_of(names) +
         ": give a device for which it has one, or a function that takes the Queue of one of these (of "
         "hosts a Queue<AnyHost>); kernels for Cuda are compiled in files of strata_add_kernels only");
-  throw tasks::TaskError(who + "needs " + std::to_string(bytes) + " bytes at once, more than any of " +
-                         list_of(names) +
-                         " has that can run it: give it smaller arrays, or a device more memory");
+  std::vector<std::string> arrays;
+  for (const TaskUse& use : task.uses) arrays.push_back(use.array->label);
+  throw tasks::TaskError(who + "needs " + std::to_string(bytes) + " bytes at once, of " + list_of(arrays) +
+                         ", more than tasks may use of any device that can run it: " + memories +
+                         ". Allow more with coherent::set_budget(device, bytes), or options.host_memory of "
+                         "hosts, or divide the arrays into smaller ones");
 }
 
 // What a task of a graph needs that is not reserved so yet.

@@ -4,6 +4,7 @@
 
 A case is a file that begins with comment lines, the first of which is required:
     // expect: REGEX        some line with "error:" has to match (Python's re.search); of several such, each
+    // says: REGEX          some line of all that the compiler prints has to match
     // errors: N            at most N lines with "error:"; 1 where this line is absent
     // lines: N             at most N lines of output in all, for messages whose length is a subject
     // bytes: N             the same in bytes, names of folders left out
@@ -30,7 +31,7 @@ def header(source):
     """The settings in the comment lines that begin the file."""
     settings = {"expect": []}
     for line in source.read_text().splitlines():
-        found = re.match(r"// (expect|errors|lines|bytes|first lines|target|but with): (.+)$", line)
+        found = re.match(r"// (expect|says|errors|lines|bytes|first lines|target|but with): (.+)$", line)
         if not found:
             break
         if found[1] == "expect":
@@ -134,6 +135,8 @@ def main():
     for expected in settings["expect"]:
         if not any(re.search(expected, line) for line in errors):
             refuse(f"no error matches '{expected}'", result.stderr)
+    if "says" in settings and not re.search(settings["says"], result.stderr):
+        refuse(f"nothing matches '{settings['says']}'", result.stderr)
     allowed = int(settings.get("errors", 1))
     if len(errors) > allowed:
         refuse(f"{len(errors)} errors, at most {allowed} allowed", result.stderr)

@@ -1,4 +1,5 @@
 // expect: parallel_reduce: the kernel cannot be called as kernel\(index..., value&...\) const
+// says: KernelOfReduce<.*Indices<1>, .*Views<0>, .*References<1>
 // first lines: 10
 // SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>

@@ -210,9 +210,9 @@ class BasicCoherentArray {
   /// One element, for the host.
   template <IndexLike... I>
   ElementReference<BasicCoherentArray> operator()(I... i) const {
-    static_assert(sizeof...(I) == Rank,
-                  "strata: an element needs as many indices as the array has dimensions");
-    const index_t index[Rank + 1] = {static_cast<index_t>(i)..., 0};
+    if constexpr (sizeof...(I) != Rank)
+      static_cast<void>(detail::ElementAccess<detail::Indices<sizeof...(I)>, detail::Rank<Rank>>::is_right);
+    const index_t index[sizeof...(I) + 1] = {static_cast<index_t>(i)..., 0};
     return {*this, index};
   }
 

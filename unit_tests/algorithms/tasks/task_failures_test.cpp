@@ -137,7 +137,11 @@ TEST_F(TaskFailures, OfTasksLargerThanAllMemories) {
   graph.launch("add", 100, Add{}, in(x[0]), inout(x[1]));
   coherent::set_budget(Emulated{0}, 1599);
   const std::string text = message_of<tasks::TaskError>([&] { graph.run(on(Emulated{0})); });
-  EXPECT_NE(text.find("\"add\" of \"x0\" and \"x1\" needs 1600 bytes at once"), std::string::npos) << text;
+  EXPECT_EQ(text,
+            "the task \"add\" of \"g\" needs 1600 bytes at once, of \"x0\", \"x1\", more than tasks may use "
+            "of any device that can run it: Emulated{0} (1599 bytes). Allow more with "
+            "coherent::set_budget(device, bytes), or options.host_memory of hosts, or divide the arrays into "
+            "smaller ones");
   coherent::set_budget(Emulated{0}, 1600);
   EXPECT_NO_THROW(graph.run(on(Emulated{0})));
 }
