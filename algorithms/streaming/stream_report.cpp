@@ -28,7 +28,9 @@ std::string StreamReport::explain() const {
     }
   }
   if (predicts_virtual && predicted_seconds > 0)
-    text += "  predicted is the emulated device's virtual time, taken that of the threads which emulate it\n";
+    text +=
+        "  the prediction is in virtual time of the emulated device; what it took is real time on this "
+        "machine\n";
   return text;
 }
 

@@ -1,5 +1,6 @@
 // Contributions of many work items to the same elements, on every device.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -62,6 +63,37 @@ TYPED_TEST(Scatter, NoContributionIsLost) {
   expect_sums<TypeParam, float>(20'000, 11);
   expect_sums<TypeParam, std::int32_t>(20'000, 11);
   expect_sums<TypeParam, std::uint16_t>(20'000, 37);
+}
+
+template <class S>
+struct UpdateByNumbers {
+  S scatter;
+  index_t bins;
+  STRATA_FUNCTION void operator()(auto i) const {
+    scatter(bin_of(i, bins)).update(static_cast<index_t>(i) % 11);
+  }
+};
+
+TYPED_TEST(Scatter, UpdatesAreThoseOfItsOperation) {
+  const index_t items = 1000, bins = 37;
+  const auto most = make_vector<index_t, TypeParam>(bins, [](index_t) { return 4; });
+  const auto sum = make_vector<index_t, TypeParam>(bins, [](index_t) { return 4; });
+  const auto by_max = strata::scatter_view<strata::ScatterMax>(most);
+  const auto by_sum = strata::scatter_view(sum);
+  std::vector<index_t> expected_most(static_cast<std::size_t>(bins), 4), expected_sum = expected_most;
+  for (index_t i = 0; i < items; ++i) {
+    const auto bin = static_cast<std::size_t>(bin_of(i, bins));
+    expected_most[bin] = std::max(expected_most[bin], i % 11);
+    expected_sum[bin] += i % 11;
+  }
+
+  strata::parallel_for(strata::on(TypeParam{}), items, UpdateByNumbers<decltype(by_max)>{by_max, bins});
+  strata::parallel_for(strata::on(TypeParam{}), items, UpdateByNumbers<decltype(by_sum)>{by_sum, bins});
+  strata::contribute(by_max);
+  strata::contribute(by_sum);
+
+  EXPECT_EQ(values_of(most), expected_most);
+  EXPECT_EQ(values_of(sum), expected_sum);
 }
 
 TYPED_TEST(Scatter, AtomicModeGivesTheSameOnEveryDevice) {

@@ -266,4 +266,24 @@ TYPED_TEST(SubviewInKernels, RowsTakenInAKernelAndColumnsPassedToOne) {
   }
 }
 
+struct CountColumn {
+  STRATA_FUNCTION void operator()(index_t i, auto x) const {
+    const auto column = subview(x, everything, 4);
+    column(i) += static_cast<int>(i);
+  }
+};
+
+TYPED_TEST(SubviewInKernels, OfOffsetViewsKeepTheBeginsUnderEverything) {
+  using V = View<int, TypeParam, RankExtents<2>, strata::LayoutOffset<strata::LayoutRight>>;
+  const index_t begins[] = {-3, 2};
+  const auto x = create<V>("x", typename V::mapping_type(RankExtents<2>(7, 5), begins));
+  strata::deep_copy(x, 100);
+
+  strata::parallel_for(range(-3, 4), strata::with(CountColumn{}, x));
+
+  const auto host = strata_tests::on_host(x);
+  for (index_t i = -3; i < 4; ++i)
+    for (index_t j = 2; j < 7; ++j) EXPECT_EQ(host(i, j), j == 4 ? 100 + i : 100) << i << ", " << j;
+}
+
 }  // namespace

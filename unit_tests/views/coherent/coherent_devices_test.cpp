@@ -361,15 +361,23 @@ TYPED_TEST(CoherentDevices, UsersMemoryIsAdopted) {
   const index_t n = 100;
   const auto mine = create<MDArrayIn<LayoutRight, double, D, strata::rank<1>>>("mine", n);
   deep_copy(mine, 3.0);
-  const auto x = CoherentArray<double, rank<1>>::adopt("x", mine);
+  {
+    const auto x = CoherentArray<double, rank<1>>::adopt("x", mine);
 
-  EXPECT_EQ(double(x(50)), 3);
-  launch(on(Serial{}), n, Count{0}, out(x));
-  launch(on(D{}), n, Count{7}, out(x));
-  EXPECT_EQ(double(x(50)), 57);
-  if constexpr (D::memory_space::host_accessible) {
-    EXPECT_EQ(mine(50), 57);
+    EXPECT_EQ(double(x(50)), 3);
+    launch(on(Serial{}), n, Count{0}, out(x));
+    launch(on(D{}), n, Count{7}, out(x));
+    EXPECT_EQ(double(x(50)), 57);
+    if constexpr (D::memory_space::host_accessible) {
+      EXPECT_EQ(mine(50), 57);
+    }
+    launch(on(Serial{}), range(20, 60), Count{11}, out(x));
   }
+  // What another memory has comes home with the last handle.
+  const auto host = strata_tests::on_host(mine);
+  EXPECT_EQ(host(19), 26);
+  EXPECT_EQ(host(50), 61);
+  EXPECT_EQ(host(60), 67);
 }
 
 TYPED_TEST(CoherentDevices, ResidencesAreTold) {
