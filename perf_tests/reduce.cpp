@@ -107,11 +107,11 @@ class Reductions {
 
   void measure(const char* name, const ReduceArrays<T>& arrays, std::function<void()> run,
                std::function<bool()> correct, std::function<void()> clear) {
-    const double vectors = arrays.y ? 2 : 1;
+    const double arrays_read = arrays.y ? 2 : 1;
     contest_.measure(
         {.name = name,
          .n = n_,
-         .bytes = large_ ? vectors * sizeof(T) * static_cast<double>(n_) : 0,
+         .bytes = large_ ? arrays_read * sizeof(T) * static_cast<double>(n_) : 0,
          .calls = arrays.calls,
          .run = std::move(run),
          .baseline = reduce_by_hand(contest_.place(), arrays),

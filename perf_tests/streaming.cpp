@@ -181,13 +181,13 @@ class Streaming : StreamingCases<D> {
         const Statistics map = times(3, [&] { report = launch(where, n, Scale{}, in(x), out(y)); });
         if (count == 1) map_one = map.median;
         chunk = std::max<index_t>(report.chunk, 1 << 17);
-        const double by_hand = arrays_seconds(count, x, y, chunk);
-        const bool known = by_hand > 0;
+        const double hand = arrays_seconds(count, x, y, chunk);
+        const bool known = hand > 0;
         if (known)
-          add("arrays of the map both ways, by hand" + name, n, "double", once(by_hand),
-              2 * size / by_hand / 1e9, "GB/s", none);
+          add("arrays of the map both ways, by hand" + name, n, "double", once(hand),
+              2 * size / hand / 1e9, "GB/s", none);
         add("map, 1 in, 1 out" + name, n, "double", map, 2 * size / map.median / 1e9, "GB/s",
-            known ? 2 * size / by_hand / 1e9 : none, map_one / map.median);
+            known ? 2 * size / hand / 1e9 : none, map_one / map.median);
         constexpr int steps = 192;
         const Statistics run =
             times(2, [&] { report = streamed_iterate(where, steps, ThreePoints{}, state(x, halo(1, 1))); });
@@ -195,7 +195,7 @@ class Streaming : StreamingCases<D> {
         const double updates = static_cast<double>(n - 2) * steps;
         // So many passes take at least as many such copies; and several devices, at least their part of the
         // time of one.
-        double least = known ? report.passes * by_hand : none;
+        double least = known ? report.passes * hand : none;
         if (known && count > 1) least = std::max(least, steps_one / count);
         add("3-point stencil" + name, n, "double", run, updates / run.median / 1e9, "G/s",
             known ? updates / least / 1e9 : none, steps_one / run.median);

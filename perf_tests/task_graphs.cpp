@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
                 "StarPU; in small memory the launches in order");
   for_each_device(options, [&](auto device) {
     using D = decltype(device);
-    TaskCosts<D> costs(options, report);
+    EmptyTasks<D> costs(options, report);
     if (is_long) costs.run_long();
     costs.run();
     report.save(options);

@@ -197,9 +197,9 @@ class Kernels {
   void measure_assembly() {
     const auto n = static_cast<double>(elements_), m = static_cast<double>(nodes_);
     const double stored = 72 * sizeof(T) * n,
-                 rows = sizeof(T) * (static_cast<double>(matrix_.entry_count()) + m);
+                 row_bytes = sizeof(T) * (static_cast<double>(matrix_.entry_count()) + m);
     const double contribution_bytes = stored + 36 * n + 24 * m,
-                 fill_bytes = stored + rows + (64 + 32) * n + 12 * m;
+                 fill_bytes = stored + row_bytes + (64 + 32) * n + 12 * m;
     const auto elements_hold = [this] { return elements_correct(); };
     const auto rows_are_right = [this] { return rows_correct(); };
     measure(

@@ -73,14 +73,14 @@ inline ProcessMemory process_memory() {
 inline void forget_peak_memory() { std::ofstream("/proc/self/clear_refs") << "5"; }
 
 template <class D>
-class TaskCosts {
+class EmptyTasks {
   using Word = NumberUpdates::Word;
   using Numbers = strata::CoherentArray<Word, strata::rank<1>>;
   using Plain = strata::MDArray<Word, D, strata::rank<1>>;
   enum class Kind { Launches, Chain, Calls };
 
  public:
-  TaskCosts(const Options& options, Report& report) : options_(options), report_(report) {}
+  EmptyTasks(const Options& options, Report& report) : options_(options), report_(report) {}
 
   /// Microseconds a task, by scheduler, and of the same launches without a graph.
   void run() {
