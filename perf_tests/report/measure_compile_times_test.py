@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
-# Works as long as the file has lines, twice as long with checks; refuses what it is told to.
+# Works as long as the file has lines, twice as long with checks or slow headers; refuses what it is told to.
 COMPILER = """#!/usr/bin/env python3
 import pathlib, sys, time
 if "--version" in sys.argv:
@@ -18,7 +18,7 @@ if "--version" in sys.argv:
 source = pathlib.Path(sys.argv[sys.argv.index("-c") + 1]).read_text()
 if "REFUSED" != "" and "REFUSED" in source:
     sys.exit("no such header")
-end = time.process_time() + 0.001 * source.count("\\n") * (1 + ("-DSTRATA_CHECKED=1" in sys.argv))
+end = time.process_time() + 0.001 * source.count("\\n") * (2 if {"-DSTRATA_CHECKED=1", "-I/slow"} & set(sys.argv) else 1)
 while time.process_time() < end:
     pass
 """
@@ -50,6 +50,19 @@ class MeasureCompileTimes(unittest.TestCase):
         self.assertLess(rows["nvcc -O3: ten kernels, checked"]["baseline_ratio"], 0.95)
         self.assertIsNotNone(rows["nvcc -O0: strata.hpp alone"]["baseline_ratio"])
         self.assertIsNone(rows["nvcc -O3: ten kernels, Kokkos"]["baseline_ratio"])
+
+    def test_an_earlier_checkout_is_the_baseline_of_first_programs(self):
+        self.run_script("", False)
+        earlier = self.folder / "earlier"
+        earlier.mkdir()
+        command = f"{self.folder}/cxx -I/slow -O3 -c axpy.cpp"
+        (earlier / "compile_commands.json").write_text(json.dumps([{"file": "/earlier/examples/axpy.cpp", "command": command}]))
+        (earlier / "CMakeCache.txt").write_text("")
+        done = self.run_script("", False, "--earlier", earlier)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = {row["case"]: row for row in json.loads(self.report.read_text())["results"]}
+        self.assertEqual(len(rows), 12)
+        self.assertGreater(rows["g++ -O3: a for and a reduce"]["baseline_ratio"], 1.3)
 
     def test_without_nvcc_and_kokkos_there_are_those_of_hosts(self):
         done = self.run_script("", False)
