@@ -219,6 +219,11 @@ class NodeByWarps {
     join_node(result, high, count);
     return true;
   }
+  /// A barrier for the two warps of a node.
+  __device__ static void meet() {
+    __syncwarp();
+    asm volatile("bar.sync %0, 64;" ::"r"(1 + threadIdx.x / (2 * warp_lanes)) : "memory");
+  }
 
  private:
   template <class Items>
@@ -312,12 +317,6 @@ class NodeByWarps {
     }
     return k + Rounds * tree_lanes;
   }
-  // A barrier for the two warps of a node.
-  __device__ static void meet() {
-    __syncwarp();
-    asm volatile("bar.sync %0, 64;" ::"r"(1 + threadIdx.x / (2 * warp_lanes)) : "memory");
-  }
-
   // Lane l of a warp has lanes l and l + 32 of the tree.
   __device__ void join_node(T& low, const T& high, int count) const {
     if (static_cast<int>(threadIdx.x % warp_lanes) + warp_lanes < count) reducer_.join(low, high);
