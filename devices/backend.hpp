@@ -159,6 +159,8 @@ class DeviceInstance {
   /// The memory that allocate() gives.
   virtual SpaceId space() const = 0;
   virtual bool host_accessible() const = 0;
+  /// Whether its times are those of a model, which real clocks do not show.
+  virtual bool has_virtual_time() const { return false; }
 
   /// A record that owns at least one byte of new memory, 64-byte aligned or better. The memory may be used by
   /// all work enqueued after the call. Throws OutOfMemory, which lists the largest live allocations.

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <string_view>
 
 #include <strata/algorithms/streaming/plan/rows.hpp>
 #include <strata/algorithms/streaming/stream_copies.hpp>
@@ -147,7 +146,7 @@ void StreamRun::take(const StreamPlan& plan, index_t budget) {
     report.slices += (static_cast<index_t>(plan.pass_number(p).tiles.size()) + plan.pieces - 1) / plan.pieces;
   report.device_bytes = plan.device_bytes;
   report.predicted_seconds = job.plan.seconds;
-  report.predicts_virtual = std::string_view(job.device.device_name()) == "Emulated";
+  report.predicts_virtual = job.device.has_virtual_time();
   report.plan = describe(job.problem, job.plan);
 }
 

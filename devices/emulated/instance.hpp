@@ -28,6 +28,7 @@ class EmulatedInstance final : public DeviceInstance {
   ~EmulatedInstance() override;
 
   const char* device_name() const override { return "Emulated"; }
+  bool has_virtual_time() const override { return true; }
   int index() const override { return index_; }
   SpaceId space() const override;
   bool host_accessible() const override { return false; }
