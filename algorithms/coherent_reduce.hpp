@@ -14,8 +14,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tuple>
-
 #include <strata/algorithms/coherent_launch.hpp>
 #include <strata/algorithms/range_blocks.hpp>
 #include <strata/algorithms/reduction_groups.hpp>
@@ -119,18 +117,16 @@ void reduce_on_one(const char* label, const On<D>& where, const R& work, const K
       return into_view(into, view_of_rows<ValueView<T, D>>(value.mapping(), c.base(0, first), {0, 1}));
     });
   } else if constexpr (is_finalize_v<I>) {
-    std::apply([&](const auto&... a) { (declare(call, a, {0, 1}), ...); }, into.accesses);
+    into.accesses.call([&](const auto&... a) { (declare(call, a, {0, 1}), ...); });
     call.prepare();
     run(call, [&](const CoherentCall& c) {
-      return std::apply(
-          [&]<class... A>(const A&... a) {
-            return [&]<std::size_t... U>(std::index_sequence<U...>) {
-              return bound_finalize(into.functor,
-                                    view_to_bind(resolve<D>(c, 0, first + use_number<U, A...>(), a))...);
-            }
-            (std::index_sequence_for<A...>());
-          },
-          into.accesses);
+      return into.accesses.call([&]<class... A>(const A&... a) {
+        return [&]<std::size_t... U>(std::index_sequence<U...>) {
+          return bound_finalize(into.functor,
+                                view_to_bind(resolve<D>(c, 0, first + use_number<U, A...>(), a))...);
+        }
+        (std::index_sequence_for<A...>());
+      });
     });
   } else {
     call.prepare();
@@ -311,8 +307,8 @@ void with_join(const Reducer& reducer, const SplitReduction<T>& split, const Int
   if (joins.size() > JoinGroups<int, int>::most) fail_too_many_groups();
   const auto partials = inout(split.partials, everything);
   if constexpr (is_finalize_v<Into>)
-    std::apply([&](const auto&... a) { f(join_groups(reducer, into.functor, joins), partials, a...); },
-               into.accesses);
+    into.accesses.call(
+        [&](const auto&... a) { f(join_groups(reducer, into.functor, joins), partials, a...); });
   else if constexpr (IsCoherent<Into>)
     f(join_groups(reducer, StoreResult{}, joins), partials, out(into, everything));
   else f(join_groups(reducer, StoreResult{}, joins), partials, out(into.target, everything));

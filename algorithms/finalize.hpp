@@ -7,10 +7,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tuple>
 #include <type_traits>
 
 #include <strata/core/config.hpp>
+#include <strata/core/value_pack.hpp>
 
 namespace strata::inline STRATA_ABI {
 
@@ -26,7 +26,7 @@ inline constexpr bool is_any_access_v = is_access_v<A> || is_coherent_access_v<A
 template <class F, class... Accesses>
 struct Finalize {
   F functor;
-  std::tuple<Accesses...> accesses;
+  ValuePack<Accesses...> accesses;
 };
 template <class>
 inline constexpr bool is_finalize_v = false;

@@ -234,11 +234,9 @@ struct ReduceBy<LaunchWay::Plain> {
     static_assert((SameMemoryFor<D, typename Accesses::view_type::device_type>::value && ...));
     const auto bound = bind_reduction(kernel, accesses...);
     if constexpr (is_finalize_v<std::remove_cvref_t<Into>>)
-      std::apply(
-          [&](const auto&... a) {
-            launch_reduce_into(label, where, work, bound, bound_finalize(into.functor, view_to_bind(a)...));
-          },
-          into.accesses);
+      into.accesses.call([&](const auto&... a) {
+        launch_reduce_into(label, where, work, bound, bound_finalize(into.functor, view_to_bind(a)...));
+      });
     else launch_reduce_into(label, where, work, bound, static_cast<Into&&>(into));
   }
   template <class D, class R, class K, class Into, class... Accesses>
@@ -274,7 +272,7 @@ auto launch_reduce_at(const char* label, const Where& where, const R& work, cons
 // With the reducers and the accesses told apart.
 template <class Where, class R, class K, class... Reducers, class... Accesses>
 auto launch_reduce_several(const char* label, const Where& where, const R& work, const K& kernel,
-                           const std::tuple<Reducers...>& reducers, const Accesses&... accesses) {
+                           const ValuePack<Reducers...>& reducers, const Accesses&... accesses) {
   using Sequence = std::index_sequence_for<Reducers...>;
   using Kernel = SeveralResults<K, Sequence, Reducers...>;
   constexpr bool variables = (into_variable<Reducers> && ...);
@@ -286,7 +284,7 @@ auto launch_reduce_several(const char* label, const Where& where, const R& work,
   if constexpr (variables) {
     typename Kernel::value_type values;
     const auto store = [&] {
-      std::apply([&](const auto&... r) { store_each(Sequence(), values, r...); }, reducers);
+      reducers.call([&](const auto&... r) { store_each(Sequence(), values, r...); });
     };
     if constexpr (std::is_void_v<decltype(launch_reduce_at(label, where, work, Kernel(kernel), values,
                                                            accesses...))>) {
@@ -298,22 +296,23 @@ auto launch_reduce_several(const char* label, const Where& where, const R& work,
       return report;
     }
   } else if constexpr (one_kind) {
-    return std::apply(
-        [&](const auto&... r) {
-          return launch_reduce_at(label, where, work, Kernel(kernel),
-                                  finalize(StoreSeveral<Sequence>(), out(r.target)...), accesses...);
-        },
-        reducers);
+    return reducers.call([&](const auto&... r) {
+      return launch_reduce_at(label, where, work, Kernel(kernel),
+                              finalize(StoreSeveral<Sequence>(), out(r.target)...), accesses...);
+    });
   }
 }
 // Takes reducers off the front.
 template <class Where, class R, class K, class... Done, class Next, class... Rest>
 auto launch_reduce_split(const char* label, const Where& where, const R& work, const K& kernel,
-                         const std::tuple<Done...>& done, const Next& next, const Rest&... rest) {
+                         const ValuePack<Done...>& done, const Next& next, const Rest&... rest) {
   if constexpr (is_reducer_v<Next>) {
-    const auto more = std::tuple_cat(done, std::tuple<Next>(next));
-    if constexpr (sizeof...(Rest) > 0) return launch_reduce_split(label, where, work, kernel, more, rest...);
-    else return launch_reduce_several(label, where, work, kernel, more);
+    return done.call([&](const auto&... earlier) {
+      const ValuePack<Done..., Next> reducers{earlier..., next};
+      if constexpr (sizeof...(Rest) > 0)
+        return launch_reduce_split(label, where, work, kernel, reducers, rest...);
+      else return launch_reduce_several(label, where, work, kernel, reducers);
+    });
   } else {
     return launch_reduce_several(label, where, work, kernel, done, next, rest...);
   }
@@ -343,8 +342,8 @@ auto launch_reduce(const Where& where, const R& work, const K& kernel, Into&& in
                    const Accesses&... accesses) {
   constexpr bool several = (detail::is_reducer_v<Accesses> || ...);
   if constexpr (several)
-    return detail::launch_reduce_split(detail::label_of(where), where, work, kernel, std::tuple<>(), into,
-                                       accesses...);
+    return detail::launch_reduce_split(detail::label_of(where), where, work, kernel, detail::ValuePack<>(),
+                                       into, accesses...);
   else
     return detail::launch_reduce_at(detail::label_of(where), where, work, kernel, static_cast<Into&&>(into),
                                     accesses...);

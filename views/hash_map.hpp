@@ -32,7 +32,6 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -243,7 +242,7 @@ class HashMap {
   void clear() const {
     if (!*this) return;
     if constexpr (!is_set) {  // without a kernel: also where no compiler for the device is at work
-      Stored initial = std::bit_cast<Stored>(std::array<std::byte, sizeof(Stored)>{});
+      Stored initial = __builtin_bit_cast(Stored, std::array<std::byte, sizeof(Stored)>{});
       deep_copy(initial, subview(values_, initial_slot()));
       deep_copy(values_, initial);
     }

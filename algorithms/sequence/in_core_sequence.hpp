@@ -114,20 +114,18 @@ class SequenceOver<On<D>> {
     } else if constexpr (has_coherent_target<I>) {
       reduce_into_value(made, label, work, kernel, into, into.target, accesses...);
     } else if constexpr (is_finalize_v<I>) {
-      std::apply([&](const auto&... a) { (loops_.add_use(made, a, {0, 1}), ...); }, into.accesses);
+      into.accesses.call([&](const auto&... a) { (loops_.add_use(made, a, {0, 1}), ...); });
       made.launch = reducer(
           label, work, kernel,
           [into](const RecordedLoops::Site& site) {
-            return std::apply(
-                [&](const auto&... a) {
-                  return with_resolved_at<D>(
-                      site, sizeof...(Accesses),
-                      [&](const auto&... resolved) {
-                        return bound_finalize(into.functor, view_to_bind(resolved)...);
-                      },
-                      a...);
-                },
-                into.accesses);
+            return into.accesses.call([&](const auto&... a) {
+              return with_resolved_at<D>(
+                  site, sizeof...(Accesses),
+                  [&](const auto&... resolved) {
+                    return bound_finalize(into.functor, view_to_bind(resolved)...);
+                  },
+                  a...);
+            });
           },
           accesses...);
     } else {

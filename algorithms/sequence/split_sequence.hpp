@@ -58,7 +58,7 @@ class SequenceOver<Across<D...>> {
     if constexpr (IsCoherent<I> || has_coherent_target<I> || is_finalize_v<I>) {
       if constexpr (IsCoherent<I>) loops_.add_use(made, out(into, everything), {0, 1});
       else if constexpr (has_coherent_target<I>) loops_.add_use(made, out(into.target, everything), {0, 1});
-      else std::apply([&](const auto&... a) { (loops_.add_use(made, a, {0, 1}), ...); }, into.accesses);
+      else into.accesses.call([&](const auto&... a) { (loops_.add_use(made, a, {0, 1}), ...); });
       using T = typename ReductionOf<KernelOf<K>, I>::value_type;
       const SplitReduction<T> split = split_reduction<T, I>(where_, work);
       made.launch = [where = where_, kept = balance_of(where_) == nullptr, split, name = std::string(label),
@@ -171,7 +171,7 @@ class SequenceOver<Across<D...>> {
         const auto values = in(split.partials, everything);
         made.stages.push_back({joining_part(values, targets...), block_joiner(label, split, kernel, into)});
       };
-      if constexpr (is_finalize_v<Into>) std::apply(add_join, into.accesses);
+      if constexpr (is_finalize_v<Into>) into.accesses.call(add_join);
       else if constexpr (IsCoherent<Into>) add_join(out(into, everything));
       else add_join(out(into.target, everything));
     } else {
@@ -206,16 +206,14 @@ class SequenceOver<Across<D...>> {
                                    bind_views(join, view_to_bind(values)), result);
               };
               if constexpr (is_finalize_v<Into>)
-                std::apply(
-                    [&](const auto&... a) {
-                      with_resolved_at<P>(
-                          site, 1,
-                          [&](const auto&... resolved) {
-                            reduce(bound_finalize(into.functor, view_to_bind(resolved)...));
-                          },
-                          a...);
-                    },
-                    into.accesses);
+                into.accesses.call([&](const auto&... a) {
+                  with_resolved_at<P>(
+                      site, 1,
+                      [&](const auto&... resolved) {
+                        reduce(bound_finalize(into.functor, view_to_bind(resolved)...));
+                      },
+                      a...);
+                });
               else reduce(into_view(into, ValueView<T, P>(reinterpret_cast<T*>(site.bases[1]))));
             },
             in(split.partials, everything));

@@ -35,11 +35,9 @@ void store_reduced(const char* label, const On<D>& on, const Reducer& reducer, c
   } else if constexpr (is_finalize_v<I>) {
     const CoherentArray<T, rank<1>> result("result", 1, MemoryMode::Smart);
     result.write()(0) = value;
-    std::apply(
-        [&](const auto&... a) {
-          launch_at(label, on, 1, join_groups(reducer, into.functor, {}), inout(result, everything), a...);
-        },
-        into.accesses);
+    into.accesses.call([&](const auto&... a) {
+      launch_at(label, on, 1, join_groups(reducer, into.functor, {}), inout(result, everything), a...);
+    });
   } else {
     *into.target = value;
   }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of measure_compile_times, with compilers that only pretend."""
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -15,12 +16,21 @@ import pathlib, sys, time
 if "--version" in sys.argv:
     print("pretending compiler 1.2")
     sys.exit()
+if "-###" in sys.argv:
+    sys.exit("/there/cc1plus " + " ".join(sys.argv[1:]))
 source = pathlib.Path(sys.argv[sys.argv.index("-c") + 1]).read_text()
 if "REFUSED" != "" and "REFUSED" in source:
     sys.exit("no such header")
 end = time.process_time() + 0.001 * source.count("\\n") * (2 if {"-DSTRATA_CHECKED=1", "-I/slow"} & set(sys.argv) else 1)
 while time.process_time() < end:
     pass
+"""
+
+
+# Counts as many instructions as a compiler that works so long would need.
+VALGRIND = """#!/usr/bin/env python3
+import sys
+print("==1== I   refs:      ", "4,000,000,000" if "-I/slow" in sys.argv else "2,000,000,000", file=sys.stderr)
 """
 
 
@@ -31,16 +41,17 @@ class MeasureCompileTimes(unittest.TestCase):
         self.folder = pathlib.Path(temporary.name)
 
     def run_script(self, refused="", cuda=True, *options):
-        for name in ("cxx", "nvcc"):
-            compiler = self.folder / name
-            compiler.write_text(COMPILER.replace("REFUSED", refused))
-            compiler.chmod(0o755)
+        for name, text in (("cxx", COMPILER), ("nvcc", COMPILER), ("valgrind", VALGRIND)):
+            program = self.folder / name
+            program.write_text(text.replace("REFUSED", refused))
+            program.chmod(0o755)
         commands = [{"file": "/there/examples/axpy.cpp", "command": f"ccache {self.folder}/cxx -I/there/include -O3 -c axpy.cpp"}]
         (self.folder / "compile_commands.json").write_text(json.dumps(commands))
         (self.folder / "CMakeCache.txt").write_text(f"CMAKE_CUDA_COMPILER:FILEPATH={self.folder}/nvcc\n" if cuda else "")
         self.report = self.folder / "report.json"
         return subprocess.run([sys.executable, HERE / "measure_compile_times", self.report, "--build", self.folder, "--repeat", "1",
-                               *options], capture_output=True, text=True, check=False)
+                               *options], capture_output=True, text=True, check=False,
+                              env={**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}"})
 
     def test_rows_have_their_baselines(self):
         done = self.run_script("", True, "--kokkos=-I/kokkos", "--kokkos-cuda=-I/kokkos")
@@ -61,7 +72,9 @@ class MeasureCompileTimes(unittest.TestCase):
         done = self.run_script("", False, "--earlier", earlier)
         self.assertEqual(done.returncode, 0, done.stderr)
         rows = {row["case"]: row for row in json.loads(self.report.read_text())["results"]}
-        self.assertEqual(len(rows), 12)
+        self.assertEqual(len(rows), 16)
+        self.assertEqual(rows["g++ -O0: a for and a reduce, instructions"]["value"], 2)
+        self.assertEqual(rows["g++ -O0: a for and a reduce, instructions"]["baseline_ratio"], 2)
         self.assertGreater(rows["g++ -O3: a for and a reduce"]["baseline_ratio"], 1.3)
 
     def test_without_nvcc_and_kokkos_there_are_those_of_hosts(self):
