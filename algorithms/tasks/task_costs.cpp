@@ -27,6 +27,13 @@ double TaskCosts::seconds(const std::string& device, const std::string& label, i
   return known == means_.end() ? -1 : known->second.seconds;
 }
 
+std::map<std::string, double> TaskCosts::seconds(const std::string& label, index_t bytes) const {
+  std::map<std::string, double> found;
+  for (const auto& [key, mean] : means_)
+    if (key.label == label && key.bytes == bytes) found.emplace(key.device, mean.seconds);
+  return found;
+}
+
 long TaskCosts::count(const std::string& device, const std::string& label, index_t bytes) const {
   const auto known = means_.find({device, label, bytes});
   return known == means_.end() ? 0 : known->second.count;

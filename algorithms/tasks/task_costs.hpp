@@ -22,6 +22,8 @@ class TaskCosts {
   void add(const std::string& device, const std::string& label, index_t bytes, double seconds);
   /// The mean of what is known; -1: nothing.
   double seconds(const std::string& device, const std::string& label, index_t bytes) const;
+  /// The means by kind of device, of those that are known.
+  std::map<std::string, double> seconds(const std::string& label, index_t bytes) const;
   /// How many were added.
   long count(const std::string& device, const std::string& label, index_t bytes) const;
   /// Nothing was added.

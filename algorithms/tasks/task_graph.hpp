@@ -17,6 +17,7 @@
 #pragma once
 
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <strata/algorithms/tasks/task_adder.hpp>
@@ -78,6 +79,14 @@ class TaskGraph {
     options.scheduler = scheduler;
     return run(where, options);
   }
+  /// By a scheduler of the program's own: a copy of it, as it is now, for each window.
+  template <Place Where, class Scheduler>
+  requires std::is_base_of_v<tasks::TaskScheduler, Scheduler> TaskReport run(const Where& where,
+                                                                             const Scheduler& scheduler,
+                                                                             TaskRunOptions options = {}) {
+    options.set_scheduler(scheduler);
+    return run(where, options);
+  }
 
   /// The number of tasks, without hints.
   long size() const;
@@ -86,8 +95,12 @@ class TaskGraph {
   /// The graph as JSON, for strata-simulate: the work of a task is what it was given, or its bytes.
   /// FileError.
   void write_json(const std::string& path) const;
+  /// The same, with what tasks took by kind of device, as far as `costs` know it: on devices of that kind the
+  /// simulation takes these.
+  void write_json(const std::string& path, const TaskCosts& costs) const;
 
  private:
+  void write_graph(const std::string& path, const TaskCosts* costs) const;
   detail::TaskAdder& adder();
   TaskHandle handle(int number) const;
   TaskReport run_on(const std::vector<detail::TaskPart>& parts, const TaskRunOptions& options);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <type_traits>
 
 #include <strata/core/config.hpp>
 #include <strata/core/function.hpp>
@@ -36,6 +37,15 @@ struct TaskRunOptions {
   /// On Emulated devices alone: what ends sooner in their virtual time ends sooner for the run, as in a
   /// simulation. A graph then runs in the same way each time, and more slowly.
   bool in_virtual_time = false;
+
+  /// Runs by copies of a scheduler of the program's own.
+  template <class Scheduler>
+  requires std::is_base_of_v<tasks::TaskScheduler, Scheduler>
+  void set_scheduler(const Scheduler& its) {
+    make_scheduler = [its](const tasks::SchedulerOptions&) -> tasks::TaskScheduler* {
+      return new Scheduler(its);
+    };
+  }
 };
 
 }  // namespace strata::inline STRATA_ABI

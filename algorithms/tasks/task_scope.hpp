@@ -66,6 +66,12 @@ class TaskScope {
   template <Place Where>
   TaskScope(std::string label, const Where& where, const std::string& scheduler)
       : TaskScope(std::move(label), detail::task_parts(where), with_scheduler(scheduler)) {}
+  /// By copies of a scheduler of the program's own.
+  template <Place Where, class Scheduler>
+  requires std::is_base_of_v<tasks::TaskScheduler, Scheduler> TaskScope(std::string label, const Where& where,
+                                                                        const Scheduler& scheduler,
+                                                                        TaskRunOptions options = {})
+      : TaskScope(std::move(label), detail::task_parts(where), with_scheduler(scheduler, options)) {}
   /// Waits for all tasks; where wait() was not called, stderr says what failed.
   ~TaskScope();
   TaskScope(const TaskScope&) = delete;
@@ -107,6 +113,11 @@ class TaskScope {
   static TaskRunOptions with_scheduler(const std::string& scheduler) {
     TaskRunOptions options;
     options.scheduler = scheduler;
+    return options;
+  }
+  template <class Scheduler>
+  static TaskRunOptions with_scheduler(const Scheduler& scheduler, TaskRunOptions options) {
+    options.set_scheduler(scheduler);
     return options;
   }
   detail::TaskAdder& adder();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
 #include <map>
 
 #include <strata/miniapps/simulate/graph_file.hpp>
@@ -29,7 +30,7 @@ constexpr AccessKey access_keys[] = {{"in", AccessMode::In, false},
 
 }  // namespace
 
-tasks::TaskDag read_graph(const std::string& path) {
+tasks::TaskDag read_graph(const std::string& path, MeasuredKernels* measured) {
   const json content = read_json(path);
   const std::string where = "\"" + path + "\"";
   tasks::TaskDag graph;
@@ -53,8 +54,18 @@ tasks::TaskDag read_graph(const std::string& path) {
         accesses.push_back({id_of(arrays, array, what), key.mode, key.commutes});
     if (!known.emplace(name, graph.num_tasks()).second)
       throw miniapp::UsageError(what + " is there twice: tasks have names of their own");
-    graph.add_task(name, value_of<std::string>(entry, "kernel", what, name),
-                   value_of<double>(entry, "work", what), accesses);
+    const double work = value_of<double>(entry, "work", what);
+    std::string kernel = value_of<std::string>(entry, "kernel", what, name);
+    if (measured != nullptr && entry.contains("seconds") && work > 0) {
+      const MeasuredKernel its{kernel, work, value_of<std::map<std::string, double>>(entry, "seconds", what)};
+      for (const auto& [kind, seconds] : its.seconds)
+        if (!(seconds > 0 && std::isfinite(seconds)))
+          throw miniapp::UsageError(what + " took " + entry["seconds"].dump() +
+                                    " s: times of tasks are more than 0");
+      kernel += " of " + entry["work"].dump() + " in " + entry["seconds"].dump();
+      measured->emplace(kernel, its);
+    }
+    graph.add_task(name, kernel, work, accesses);
   }
   for (const json& entry : entries) {
     const std::string name = value_of<std::string>(entry, "name", "a task");

@@ -22,7 +22,19 @@ index_t memory_of(const json& device, const std::string& where) {
   return memory_from_string(value_of<std::string>(device, "memory", where));
 }
 
-std::vector<tasks::MachineDevice> devices_of(const json& content, const std::string& where) {
+// Rates of kernels that were measured: those of a device of this kind, or else those of the file.
+void add_measured(std::map<std::string, double>& rates, const std::string& kind,
+                  const MeasuredKernels& measured) {
+  for (const auto& [name, kernel] : measured) {
+    const auto seconds = kernel.seconds.find(kind);
+    const auto of_file = rates.find(kernel.kernel);
+    if (seconds != kernel.seconds.end()) rates[name] = kernel.work / seconds->second;
+    else if (of_file != rates.end()) rates[name] = of_file->second;
+  }
+}
+
+std::vector<tasks::MachineDevice> devices_of(const json& content, const std::string& where,
+                                             const MeasuredKernels& measured) {
   std::vector<tasks::MachineDevice> devices;
   for (const json& entry : value_of<json>(content, "devices", where)) {
     const std::string what = "a device of " + where;
@@ -31,7 +43,8 @@ std::vector<tasks::MachineDevice> devices_of(const json& content, const std::str
     if (count < 1 || count > 1024)
       throw UsageError("\"count\" of " + what + " is " + std::to_string(count) +
                        ": there are 1 to 1024 of one");
-    const auto rates = value_of<std::map<std::string, double>>(entry, "rates", what);
+    auto rates = value_of<std::map<std::string, double>>(entry, "rates", what);
+    add_measured(rates, value_of<std::string>(entry, "kind", what, ""), measured);
     for (index_t k = 0; k < count; ++k)
       devices.push_back({count == 1 ? name : name + ":" + std::to_string(k), memory_of(entry, what), rates});
   }
@@ -75,10 +88,11 @@ index_t memory_from_string(const std::string& text) {
   }
 }
 
-tasks::Machine read_machine(const std::string& path, index_t devices, index_t memory) {
+tasks::Machine read_machine(const std::string& path, index_t devices, index_t memory,
+                            const MeasuredKernels& measured) {
   const json content = read_json(path);
   const std::string where = "\"" + path + "\"";
-  std::vector<tasks::MachineDevice> all = devices_of(content, where);
+  std::vector<tasks::MachineDevice> all = devices_of(content, where, measured);
   if (devices < 1 || devices > static_cast<index_t>(all.size()))
     throw UsageError("--devices " + std::to_string(devices) + ": the machine of " + where + " has " +
                      std::to_string(all.size()));

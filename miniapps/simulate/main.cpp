@@ -30,12 +30,12 @@ using nlohmann::json;
 using tasks::TaskCommand;
 
 // A graph over tiles; of a file, without tiles and positions.
-tasks::TiledGraph graph_of(const SimulateSettings& settings) {
+tasks::TiledGraph graph_of(const SimulateSettings& settings, MeasuredKernels& measured) {
   for (const auto kind :
        {tasks::TiledKind::Cholesky, tasks::TiledKind::Lu, tasks::TiledKind::Gemm, tasks::TiledKind::Syrk})
     if (settings.workload == tasks::name_of(kind))
       return tasks::tiled_graph(kind, static_cast<int>(settings.tiles), settings.tile);
-  return {tasks::TiledKind::Cholesky, 0, read_graph(settings.workload), {}};
+  return {tasks::TiledKind::Cholesky, 0, read_graph(settings.workload, &measured), {}};
 }
 
 index_t memory_of(const SimulateSettings& settings) {
@@ -183,8 +183,10 @@ int run(int argc, char** argv) {
   if (!options.parse(static_cast<int>(arguments.size()), arguments.data())) return 0;
   require_valid(settings);
 
-  const tasks::TiledGraph tiled = graph_of(settings);
-  const tasks::Machine machine = read_machine(settings.machine, settings.devices, memory_of(settings));
+  MeasuredKernels measured;
+  const tasks::TiledGraph tiled = graph_of(settings, measured);
+  const tasks::Machine machine =
+      read_machine(settings.machine, settings.devices, memory_of(settings), measured);
   tasks::SchedulerOptions scheduler_options;
   scheduler_options.tasks_ahead = static_cast<int>(settings.tasks_ahead);
   scheduler_options.tasks_queued = static_cast<int>(settings.tasks_queued);

@@ -317,6 +317,16 @@ TEST_F(TaskFailures, AGraphIsWrittenAsJson) {
   EXPECT_EQ(json["tasks"][1]["commute"][0], "x1");
   EXPECT_EQ(json["tasks"][1]["work"], 5.0);
   EXPECT_THROW(graph.write_json("/no/such/folder/graph.json"), FileError);
+
+  TaskCosts costs;
+  costs.add("Cuda", "a", 800, 0.5);
+  costs.add("Threads", "a", 800, 2);
+  costs.add("Cuda", "b", 7, 1);  // of other arrays
+  graph.write_json(path, costs);
+  std::ifstream measured(path);
+  const nlohmann::json tasks = nlohmann::json::parse(measured).at("tasks");
+  EXPECT_EQ(tasks[0].at("seconds"), (nlohmann::json{{"Cuda", 0.5}, {"Threads", 2}}));
+  EXPECT_FALSE(tasks[1].contains("seconds"));
 }
 
 // What hints do is seen in what is copied.

@@ -4,8 +4,11 @@
 #include <chrono>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include <strata/algorithms/tasks/device_turns.hpp>
+#include <strata/algorithms/tasks/plan/lru_order.hpp>
+#include <strata/algorithms/tasks/task_graph.hpp>
 #include <strata/algorithms/tasks/task_scope.hpp>
 #include <strata/core/unheard_errors.hpp>
 #include <strata/views/coherent/whole_copies.hpp>
@@ -257,6 +260,48 @@ TEST_F(TaskScopes, WhatEndsTheRunIsThrownByAddingAndByWaiting) {
   EXPECT_NE(text.find("all devices are idle"), std::string::npos) << text;
   EXPECT_THROW(scope.wait(), tasks::TaskError);
   EXPECT_EQ(first(0), 0u);
+}
+
+// Tasks in their order, on device 0; counts in a variable of the program, as each window has a copy.
+struct InOrder final : tasks::TaskScheduler {
+  explicit InOrder(std::atomic<int>* its_count) : num_assigned(its_count) {}
+  void start(const tasks::SchedulerView& view) override { lru.start(view); }
+  void loaded(tasks::ArrayId array, tasks::DeviceId device) override { lru.loaded(array, device); }
+  void evicted(tasks::ArrayId array, tasks::DeviceId device) override { lru.evicted(array, device); }
+  void ready(tasks::TaskId task, tasks::DeviceId) override { waiting.push_back(task); }
+  tasks::TaskId assign(tasks::DeviceId) override {
+    if (waiting.empty()) return tasks::none;
+    const tasks::TaskId task = waiting.front();
+    waiting.erase(waiting.begin());
+    ++*num_assigned;
+    return task;
+  }
+  void victims(const tasks::RoomRequest& request, std::vector<tasks::ArrayId>& chosen) override {
+    lru.victims(request, chosen);
+  }
+
+  std::atomic<int>* num_assigned;
+  tasks::LruOrder lru;
+  std::vector<tasks::TaskId> waiting;
+};
+TEST_F(TaskScopes, ASchedulerOfOnesOwnIsGivenAsAnObject) {
+  std::atomic<int> num_assigned = 0;
+  const InOrder scheduler(&num_assigned);
+  TaskRunOptions options;
+  options.window = 4;
+  TaskGraph graph("graph");
+  for (int k = 0; k < 10; ++k) graph.launch("increment", 100, Increment{}, inout(x[0]));
+  const TaskReport report = graph.run(on(Emulated{0}), scheduler, options);
+  EXPECT_EQ(report.scheduler, "one of the program's own");
+  EXPECT_EQ(num_assigned, 10);
+  graph.run(on(Threads{}), scheduler);
+  EXPECT_EQ(num_assigned, 20);
+
+  TaskScope scope("scope", on(Emulated{0}), scheduler, options);
+  for (int k = 0; k < 10; ++k) scope.launch("increment", 100, Increment{}, inout(x[0]));
+  scope.wait();
+  EXPECT_EQ(num_assigned, 30);
+  EXPECT_EQ(first(0), 30u);
 }
 
 TEST_F(TaskScopes, WhoAddsWaitsWhileTooManyAreAhead) {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <strata/algorithms/tasks/task_costs.hpp>
 #include <strata/algorithms/tasks/task_graph.hpp>
 #include <strata/core/bytes.hpp>
 #include <strata/miniapps/simulate/graph_file.hpp>
@@ -166,11 +167,47 @@ TEST(GraphFile, IsWhatAGraphOfTasksWrites) {
   EXPECT_EQ(read.bytes_of(3), 880);
 }
 
+TEST(GraphFile, HasWhatTasksTook) {
+  using Doubles = CoherentArray<double, rank<1>>;
+  const Doubles x("x", 100), y("y", 100), z("z", 10);
+  strata::TaskGraph graph("g");
+  graph.launch("add", 100, AddTo{}, in(x), inout(y));
+  graph.launch("add", 10, AddTo{}, in(x), inout(z)).work(50);  // was not measured
+  TaskCosts costs;
+  costs.add("Cuda", "add", 1600, 0.25);
+  costs.add("Threads", "add", 1600, 4);
+  const File file("");
+  graph.write_json(file.path(), costs);
+  const auto machine_of = [](const std::string& kind) {
+    return R"({"name": "m", "devices": [{"name": "a", )" + kind + R"("memory": 8000, "rates": {"add": 100}}],
+      "links": [{"name": "l", "bytes_per_second": 1e9, "joins": [["host", 0]]}]})";
+  };
+
+  MeasuredKernels measured;
+  const tasks::TaskDag read = read_graph(file.path(), &measured);
+  const auto seconds = [&](const std::string& kind, tasks::TaskId task) {
+    const File machine(machine_of(kind));
+    return read_machine(machine.path(), 1, 0, measured).run_seconds(read, task, 0);
+  };
+
+  EXPECT_DOUBLE_EQ(seconds(R"("kind": "Cuda", )", 0), 0.25);
+  EXPECT_DOUBLE_EQ(seconds(R"("kind": "Threads", )", 0), 4);
+  EXPECT_DOUBLE_EQ(seconds(R"("kind": "Tbb", )", 0), 16) << "1600 bytes at the rate of the file";
+  EXPECT_DOUBLE_EQ(seconds("", 0), 16);
+  EXPECT_DOUBLE_EQ(seconds(R"("kind": "Cuda", )", 1), 0.5);
+}
+
 TEST(GraphFile, SaysWhatIsWrong) {
   const auto read = [](const std::string& tasks) {
     const File file(R"({"arrays": [{"name": "a", "bytes": 1}], "tasks": )" + tasks + "}");
     read_graph(file.path());
   };
+  const File took_nothing(R"({"arrays": [], "tasks": [{"name": "t", "work": 1, "seconds": {"Cuda": 0}}]})");
+  MeasuredKernels measured;
+  EXPECT_NE(message_of<UsageError>([&] {
+              read_graph(took_nothing.path(), &measured);
+            }).find("times of tasks are more than 0"),
+            std::string::npos);
   EXPECT_NE(message_of<UsageError>([&] {
               read(R"([{"name": "t", "work": 1, "in": ["x"]}])");
             }).find("\"x\", which is not there"),
