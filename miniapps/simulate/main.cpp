@@ -90,6 +90,7 @@ json report_of(const SimulateSettings& settings, const tasks::TaskDag& graph, co
                 {"bytes_from_devices", bounds.bytes_out}}},
               {"decision_seconds", run.decision_seconds},
               {"decision_99th_percentile_seconds", run.longest_decisions},
+              {"most_ready_tasks", run.most_ready},
               {"decision_clock", settings.processor_time ? "processor" : "wall"},
               {"busy_seconds", run.busy_seconds},
               {"links", json::array()}};

@@ -6,7 +6,7 @@
     perf_tests/report/scheduling.py --check    # changes nothing; status 1 where they and the results disagree
 
 Between `<!-- simulated: NAME -->` and `<!-- end -->` the page belongs to this program. The results are
-perf_tests/results/simulated_schedules.json, simulated_spread.json, simulated_requests.json and drawn_schedules.json, which `simulate_schedules` writes: a record
+perf_tests/results/simulated_schedules.json, simulated_spread.json, simulated_sweep.json, simulated_requests.json and drawn_schedules.json, which `simulate_schedules` writes: a record
 a line, each a run of strata-simulate, the order of its tasks, or a draw of strata-simulate-drawn. What no record has is left out.
 """
 import argparse
@@ -18,12 +18,15 @@ import figures
 import scheduling_pictures as pictures_of
 import scheduling_runs as runs
 import scheduling_spread as spread_of
+import scheduling_sweep as sweep_of
+import scheduling_targets as targets_of
 from scheduling_runs import GIB, ResultError
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "perf_tests/results/simulated_schedules.json"
 DRAWN = ROOT / "perf_tests/results/drawn_schedules.json"
 SPREAD = ROOT / "perf_tests/results/simulated_spread.json"
+SWEEP = ROOT / "perf_tests/results/simulated_sweep.json"
 MODELS = ROOT / "perf_tests/results/simulated_requests.json"
 PAGE = ROOT / "docs/scheduling.md"
 PICTURES = ROOT / "docs/pictures"
@@ -127,10 +130,17 @@ def sections(records, pictures, page):
     return lines
 
 
+def found_rules(records):
+    return targets_of.rules(targets_of.Results(records, runs.read(DRAWN), runs.read(SWEEP)))
+
+
 def blocks(records, pictures, page):
     return {"study": study_table(records), "spread": spread_of.table(records, runs.read(SPREAD), plain),
             "requests": spread_of.model_table(records, runs.read(MODELS), against, plain),
-            "reasons": spread_of.reason_table(runs.read(MODELS), against, plain), "drawn": drawn_table(runs.read(DRAWN)), "bus-limits": limits_table(records), "figures": sections(records, pictures, page)}
+            "reasons": spread_of.reason_table(runs.read(MODELS), against, plain), "drawn": drawn_table(runs.read(DRAWN)),
+            "sweep": sweep_of.table(runs.read(SWEEP)), "sweep-best": sweep_of.best_table(runs.read(SWEEP)),
+            "targets": targets_of.table(found_rules(records), targets_of.REASONS), "bus-limits": limits_table(records),
+            "figures": sections(records, pictures, page)}
 
 
 def with_blocks(text, fresh):
@@ -163,6 +173,7 @@ def main():
             problems = [f"docs/pictures/{name} does not show the results" for name in pictures_of.stale(records, PICTURES)]
             if with_blocks(text, blocks(records, PICTURES, PAGE)) != text:
                 problems.append(f"docs/{PAGE.name} has other tables than the results")
+            problems += targets_of.problems(found_rules(records), targets_of.REASONS)
             if problems:
                 sys.exit("\n".join(problems) + "\nperf_tests/report/scheduling.py writes them anew")
         else:

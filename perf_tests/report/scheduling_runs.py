@@ -71,6 +71,9 @@ STUDY = [
     ("cholesky", "darts", "bottom-level", 60, 8, "2000 MiB", 176, 52, 148, 23.689),
     ("cholesky", "dmdas", "bottom-level", 60, 8, "2000 MiB", 571, 31, 337, 54.895),
     ("cholesky", "lws", "bottom-level", 60, 8, "2000 MiB", 581, 25, 385, 59.400),
+    # Where all tiles fit the memories together.
+    *[("cholesky", scheduler, "bottom-level", n, 8, "2000 MiB", None, None, None, seconds) for n, of_all in
+      ((20, (1.27, 0.59, 1.02)), (30, (2.54, 1.37, 2.79)), (40, (6.0, 3.2, 7.3))) for scheduler, seconds in zip(("darts", "dmdas", "lws"), of_all)],
     # Of LU where several figures are given, the middle.
     *[("lu", scheduler, "bottom-level", n, 4, "2000 MiB", into, None, None, None) for n, scheduler, into in
       ((45, "eager-prefetch", 732), (45, "lws", 742), (45, "dmdas", 737), (45, "darts", 166), (55, "eager-prefetch", 1438),

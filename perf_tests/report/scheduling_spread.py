@@ -46,6 +46,10 @@ def wanted_runs(records):
     return wanted
 
 
+def spread_key(record):
+    return runs.key_of(record), tuple(sorted(record["variation"].items()))
+
+
 def machine_of(content, variation):
     """A machine file's content with other rates."""
     link, kernels = variation.get("link", 1), variation.get("kernels", 1)

@@ -11,6 +11,8 @@ import scheduling
 import scheduling_pictures as pictures
 import scheduling_runs as runs
 import scheduling_spread as spread
+import scheduling_sweep as sweep
+import scheduling_targets as targets
 import task_updates as updates
 
 
@@ -65,6 +67,47 @@ class CommittedPage(unittest.TestCase):
         for record in self.records:
             if "positions" not in record:
                 self.assertGreaterEqual(record["seconds"], record["work_seconds"] * (1 - 1e-9), record)
+
+
+    def test_every_missed_target_has_a_reason_and_every_reason_a_missed_target(self):
+        self.assertEqual(targets.problems(scheduling.found_rules(self.records), targets.REASONS), [])
+
+    def test_a_result_that_becomes_worse_is_a_missed_target_without_a_reason(self):
+        for changed, missed in ((dict(workload="lu", devices=4, tiles=55, scheduler="darts"), "LU, 55 tiles, four GPUs"),
+                                (dict(workload="lu", machine="disk", tiles=150, scheduler="data-aware"), "CPU and disk"),
+                                (dict(workload="cholesky", devices=8, tiles=60, scheduler="data-aware", memory="2000 MiB"), "eight GPUs, 60 tiles")):
+            records = [{**record, "seconds": 9 * record["seconds"], "bytes_to_devices": 9 * record["bytes_to_devices"]}
+                       if "positions" not in record and changed.items() <= record.items() else record for record in self.records]
+            self.assertIn(missed, "\n".join(targets.problems(scheduling.found_rules(records), targets.REASONS)))
+
+    def test_a_bus_limit_that_is_another_one_is_a_missed_target(self):
+        records = [{**record, "host_bytes_per_second": 2 * record["host_bytes_per_second"]} if "positions" not in record else record
+                   for record in self.records]
+        self.assertIn("bus limits: 60 tiles, one GPU", "\n".join(targets.problems(scheduling.found_rules(records), targets.REASONS)))
+
+    def test_the_sweep_has_all_points_and_the_others_where_the_bound_says_too_little(self):
+        records = runs.read(scheduling.SWEEP)
+        own = sweep.wanted_points()
+
+        self.assertEqual([sweep.key_of(record) for record in records],
+                         [sweep.key_of(entry) for entry in own + sweep.wanted_others(records)])
+
+
+class Targets(unittest.TestCase):
+    def test_a_reason_of_what_is_met_is_a_problem(self):
+        rule = targets.Rule("what", "at most 2", [targets.at_most("one", 1, 2), targets.at_most("other", 3, 2)])
+
+        self.assertEqual(targets.problems([rule], [("other", "why")]), [])
+        self.assertEqual(len(targets.problems([rule], [])), 1)
+        self.assertEqual(len(targets.problems([rule], [("other", "why"), ("one", "why")])), 1)
+
+    def test_the_others_are_needed_where_the_bound_is_far(self):
+        near, far = ({**sweep.point("lu", 30, 60, sweep.OWN), "seconds": seconds, "bound_seconds": 1.0} for seconds in (1.02, 1.03))
+        other = {**far, "scheduler": "darts", "seconds": 1.0}
+
+        self.assertEqual(sweep.wanted_others([near]), [])
+        self.assertEqual(len(sweep.wanted_others([far])), len(sweep.OTHERS))
+        self.assertEqual(sweep.over_best([far, other]), [far])
 
 
 class Updates(unittest.TestCase):

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include <strata/algorithms/tasks/plan/output_packages.hpp>
@@ -13,14 +14,6 @@ constexpr int most_tried = 3;        // packages, of which the best is taken
 constexpr int most_groups = 4;       // of which the best is added to a package
 
 std::size_t at(int id) { return static_cast<std::size_t>(id); }
-
-// Bits that look drawn at random, the same in each run.
-std::uint64_t key_of(int number) {
-  std::uint64_t bits = static_cast<std::uint64_t>(number + 1) * 0x9e3779b97f4a7c15;
-  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
-  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
-  return bits ^ (bits >> 31);
-}
 
 }  // namespace
 
@@ -47,12 +40,15 @@ OutputPackages::OutputPackages(const TaskDag& graph, const StructuralOrder& orde
       if (outputs_[at(next)] != none && outputs_[at(next)] != outputs_[at(task)])
         ++output(outputs_[at(next)]).waits;
   }
-  for (ArrayId array = 0; array < graph.num_arrays(); ++array) {
+  std::vector<ArrayId> arrays(arrays_.size());
+  std::iota(arrays.begin(), arrays.end(), 0);
+  sort_by_number(arrays);
+  for (const ArrayId array : arrays) {
     Output& own = output(array);
     for (const TaskId task : own.chain)
       for (const TaskAccess& access : graph.task(task).accesses)
         if (access.array != array) own.reads.push_back(access.array);
-    std::sort(own.reads.begin(), own.reads.end());
+    sort_by_number(own.reads);
     own.reads.erase(std::unique(own.reads.begin(), own.reads.end()), own.reads.end());
     for (const ArrayId other : own.reads) {
       output(other).readers.push_back(array);
@@ -92,6 +88,11 @@ void OutputPackages::take_task(TaskId first) {
   }
 }
 
+void OutputPackages::sort_by_number(std::vector<ArrayId>& arrays) const {
+  std::sort(arrays.begin(), arrays.end(),
+            [this](ArrayId a, ArrayId b) { return number_of(a) < number_of(b); });
+}
+
 // How many tasks of which other outputs wait for the tasks of an output that are not taken.
 void OutputPackages::count_after(ArrayId array) {
   Output& own = output(array);
@@ -99,7 +100,7 @@ void OutputPackages::count_after(ArrayId array) {
   for (std::size_t k = own.next; k < own.chain.size(); ++k)
     for (const TaskId next : graph_->successors(own.chain[k]))
       if (outputs_[at(next)] != none && outputs_[at(next)] != array) outputs.push_back(outputs_[at(next)]);
-  std::sort(outputs.begin(), outputs.end());
+  sort_by_number(outputs);
   num_inspected_ += 2 * std::ssize(outputs);  // and sorted
   own.after.clear();
   for (const ArrayId other : outputs) {
@@ -112,7 +113,7 @@ void OutputPackages::count_after(ArrayId array) {
 void OutputPackages::finalize(ArrayId array) {
   Output& own = output(array);
   own.is_final = true;
-  const std::uint64_t key = key_of(number_of(array));
+  const std::uint64_t key = key_of(static_cast<std::uint64_t>(number_of(array)));
   for (const ArrayId reader : own.readers) {
     output(reader).lacks += graph_->array(array).bytes;
     output(reader).lacking ^= key;
@@ -135,7 +136,7 @@ void OutputPackages::see(ArrayId array, Growth& growth) {
   own.is_seen = true;
   growth.seen.push_back(array);
   const index_t bytes = graph_->array(array).bytes;
-  const std::uint64_t key = key_of(number_of(array));
+  const std::uint64_t key = key_of(static_cast<std::uint64_t>(number_of(array)));
   for (const ArrayId id : own.readers) {
     Output& reader = output(id);
     if (reader.saved != step_) growth.saved.push_back({id, reader.lacking, reader.lacks});

@@ -147,6 +147,7 @@ class OutputPackages {
   const Output& output(ArrayId array) const { return arrays_[static_cast<std::size_t>(array)]; }
   bool is_open(const Output& output) const { return output.open_tasks > 0 && !output.is_chosen; }
   int number_of(ArrayId array) const { return order_->of_arrays[static_cast<std::size_t>(array)]; }
+  void sort_by_number(std::vector<ArrayId>& arrays) const;
   void count_after(ArrayId array);
   void finalize(ArrayId array);
   void touch(ArrayId array, Growth& growth);

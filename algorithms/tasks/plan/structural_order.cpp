@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 #include <compare>
+#include <cstdint>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -23,6 +25,64 @@ std::vector<int> places(int count, const Less& less) {
   return places;
 }
 
+// Numbers of the arrays by keys; equal ones share the first of theirs.
+template <class Key>
+std::vector<int> classes_of(const std::vector<Key>& keys) {
+  std::vector<int> ids(keys.size()), classes(keys.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  std::sort(ids.begin(), ids.end(), [&](int a, int b) { return keys[slot(a)] < keys[slot(b)]; });
+  for (std::size_t place = 0; place < ids.size(); ++place) {
+    const bool is_equal = place > 0 && keys[slot(ids[place])] == keys[slot(ids[place - 1])];
+    classes[slot(ids[place])] = is_equal ? classes[slot(ids[place - 1])] : static_cast<int>(place);
+  }
+  return classes;
+}
+
+// Arrays of a class differ where the classes of those that their tasks use beside them do.
+std::vector<int> refined(const TaskDag& graph, const std::vector<int>& classes) {
+  struct Key {
+    int own, least, most;   // classes: its own, and of those beside it
+    std::uint64_t all = 0;  // of all beside it: a sum, in whatever order
+    auto operator<=>(const Key&) const = default;
+  };
+  std::vector<Key> keys;
+  for (const int own : classes) keys.push_back({own, std::numeric_limits<int>::max(), -1});
+  for (TaskId task = 0; task < graph.num_tasks(); ++task) {
+    const std::vector<TaskAccess>& accesses = graph.task(task).accesses;
+    for (std::size_t k = 0; k < accesses.size(); ++k) {
+      Key& key = keys[slot(accesses[k].array)];
+      for (std::size_t other = 0; other < accesses.size(); ++other) {
+        if (other == k) continue;
+        const int beside = classes[slot(accesses[other].array)];
+        key.least = std::min(key.least, beside);
+        key.most = std::max(key.most, beside);
+        key.all += key_of((static_cast<std::uint64_t>(beside) << 32) + (k << 16) + other);
+      }
+    }
+  }
+  return classes_of(keys);
+}
+
+// Until no two arrays are of one class. Where the structure tells no more of them apart, as the rows of a
+// product, the first class follows the program, and others may follow from that.
+void separate(const TaskDag& graph, std::vector<int>& classes) {
+  constexpr int most_rounds = 24;
+  for (int round = 0; round < most_rounds; ++round) {
+    std::vector<int> finer = refined(graph, classes);
+    const bool is_finer = finer != classes;
+    classes = std::move(finer);
+    if (is_finer) continue;
+    std::vector<int> sizes(classes.size());
+    for (const int own : classes) ++sizes[slot(own)];
+    const auto first = std::find_if(sizes.begin(), sizes.end(), [](int size) { return size > 1; });
+    if (first == sizes.end()) return;
+    const int tied = static_cast<int>(first - sizes.begin());
+    int number = tied;
+    for (int& own : classes)
+      if (own == tied) own = number++;
+  }
+}
+
 std::vector<double> depths_of(const TaskDag& graph) {
   std::vector<double> depths(slot(graph.num_tasks()));
   for (const TaskId task : graph.order())
@@ -32,6 +92,13 @@ std::vector<double> depths_of(const TaskDag& graph) {
 }
 
 }  // namespace
+
+std::uint64_t key_of(std::uint64_t number) {
+  std::uint64_t bits = (number + 1) * 0x9e3779b97f4a7c15;
+  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
+  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
+  return bits ^ (bits >> 31);
+}
 
 StructuralOrder structural_order(const TaskDag& graph) {
   StructuralOrder order{depths_of(graph), bottom_levels(graph), {}, {}};
@@ -51,8 +118,10 @@ StructuralOrder structural_order(const TaskDag& graph) {
       key.depths += order.depths[slot(task)];
       key.positions += k;
     }
+  std::vector<int> classes = classes_of(keys);
+  separate(graph, classes);
   order.of_arrays = places(graph.num_arrays(), [&](ArrayId a, ArrayId b) {
-    return keys[slot(a)] == keys[slot(b)] ? a < b : keys[slot(a)] < keys[slot(b)];
+    return std::pair(classes[slot(a)], a) < std::pair(classes[slot(b)], b);
   });
   // Keys side by side: most comparisons look at nothing else.
   struct TaskKey {

@@ -4,20 +4,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include <strata/algorithms/tasks/plan/task_dag.hpp>
 
 namespace strata::inline STRATA_ABI::tasks::detail {
 
-/// See the head of the file. What the structure does not tell apart (the rows of a product, say) follows the
-/// program.
+/// See the head of the file. Of what the structure does not tell apart (the rows of a product, say) a part
+/// follows the program, and the rest from that, so that what is decided by the numbers is the same for all
+/// rows.
 struct StructuralOrder {
   std::vector<double> depths;  ///< of tasks: how many are before it on the longest path
   std::vector<double> levels;  ///< of tasks: their bottom levels
   std::vector<int> of_tasks;   ///< their numbers: by depth, of equal ones the highest bottom level first
   std::vector<int> of_arrays;  ///< their numbers: those first whose users have the highest bottom levels
 };
+
+/// Bits that look drawn at random, the same in each run.
+std::uint64_t key_of(std::uint64_t number);
 
 /// O(n log n) for a graph without a cycle.
 StructuralOrder structural_order(const TaskDag& graph);

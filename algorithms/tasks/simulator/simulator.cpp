@@ -41,6 +41,7 @@ Simulation simulate(const TaskDag& graph, const Machine& machine, TaskScheduler&
   result.traffic = driver.traffic();
   result.order = driver.order();
   result.decision_seconds = timed.seconds();
+  result.most_ready = timed.most_ready();
   std::vector<double> decisions = timed.decisions();
   if (!decisions.empty()) {
     const auto at = decisions.begin() + static_cast<std::ptrdiff_t>(decisions.size() * 99 / 100);

@@ -34,6 +34,7 @@ struct Simulation {
   std::vector<SimulatedStep> steps;  ///< in the order in which they ended; only where asked for
   double decision_seconds = 0;       ///< of this computer, in all functions of the scheduler
   double longest_decisions = 0;      ///< the 99th percentile of single decisions, in seconds
+  int most_ready = 0;                ///< tasks that were ready and not assigned, at most
 };
 
 /// See the head of the file. TaskError as TaskDriver throws it, and where the scheduler leaves tasks out.

@@ -30,6 +30,7 @@ class TimedScheduler final : public ForwardingScheduler {
     measure([&] { ForwardingScheduler::submitted(task); });
   }
   void ready(TaskId task, DeviceId released_by) override {
+    most_ready_ = std::max(most_ready_, ++num_ready_);
     measure([&] { ForwardingScheduler::ready(task, released_by); });
   }
   void loading(ArrayId array, DeviceId device) override {
@@ -50,7 +51,9 @@ class TimedScheduler final : public ForwardingScheduler {
   TaskId assign(DeviceId device) override {
     TaskId task = none;
     const double seconds = measure([&] { task = ForwardingScheduler::assign(device); });
-    if (task != none) decisions_.push_back(seconds);
+    if (task == none) return none;
+    --num_ready_;
+    decisions_.push_back(seconds);
     return task;
   }
   ArrayId prefetch(DeviceId device) override {
@@ -74,6 +77,8 @@ class TimedScheduler final : public ForwardingScheduler {
   double seconds() const { return seconds_; }
   /// Of each task, prefetch and choice of victims.
   const std::vector<double>& decisions() const { return decisions_; }
+  /// Tasks that were ready and not assigned, at most.
+  int most_ready() const { return most_ready_; }
 
  private:
   template <class F>
@@ -105,6 +110,7 @@ class TimedScheduler final : public ForwardingScheduler {
   DecisionClock clock_;
   double asking_;
   double seconds_ = 0;
+  int num_ready_ = 0, most_ready_ = 0;
   std::vector<double> decisions_;
 };
 

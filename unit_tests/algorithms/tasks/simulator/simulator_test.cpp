@@ -219,6 +219,10 @@ TEST(Simulator, DecisionsAreMeasuredByEitherClock) {
     EXPECT_LT(result.longest_decisions, result.decision_seconds);
   }
 }
+TEST(Simulator, ReadyTasksAreCountedUntilTheyAreAssigned) {
+  EXPECT_EQ(run(tiled_graph(TiledKind::Gemm, 5, 1920).graph, v100(), "data-aware").most_ready, 25);
+  EXPECT_EQ(cholesky(1, "eager").most_ready, 1);
+}
 TEST(Simulator, TheSameRunGivesTheSameResult) {
   for (const std::string& name : scheduler_names()) {
     const Simulation first = cholesky(14, name), second = cholesky(14, name);
