@@ -43,13 +43,14 @@ TYPED_TEST(MemoryModesOnDevices, MemoryThatIsSharedNeedsNoDeviceByName) {
 template <class D, class M>
 void expect_adopted(const std::vector<MemoryMode>& modes) {
   const index_t n = 1000;
-  const auto memory = create<MDArray<double, M, rank<1>>>("memory", n);
+  using Memory = MDArray<double, M, rank<1>>;
+  const auto memory = create<Memory>("memory", n);
   for (const MemoryMode mode : modes) {
     SCOPED_TRACE(std::string(M::name) + ", " + to_string(mode));
     const bool is_explicit = mode == MemoryMode::Explicit || mode == MemoryMode::ExplicitPinned;
     for (index_t i = 0; i < n; ++i) memory(i) = 1;
     {
-      const auto x = CoherentArray<double, rank<1>>::adopt("x", memory, mode);
+      const auto x = CoherentArray<double, rank<1>, typename Memory::layout_type>::adopt("x", memory, mode);
       EXPECT_EQ(x.memory_mode(), mode);
       EXPECT_NE(x.explain().find("memory mode " + std::string(to_string(mode))), std::string::npos);
       if (is_explicit) x.prefetch(x.domain(), D{});
