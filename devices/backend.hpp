@@ -100,6 +100,8 @@ struct ManagedRange {
   std::size_t bytes;
   bool reads, writes;            ///< what is only written need not be moved
   bool has_other_users = false;  ///< others use pages of it, too: a second device, or the host again
+  /// Only read, at another device that writes it again and again: it stays there, and is read over the link.
+  bool stays = false;
 };
 
 /// What moved between host and devices because somebody touched it. Bytes are those of pages.

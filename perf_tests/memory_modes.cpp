@@ -68,9 +68,11 @@ struct CopyRow {
     case MemoryMode::ExplicitPinned:
       return ByHand::Pinned;
     case MemoryMode::Managed:
-      return ByHand::Managed;
+      return ByHand::ManagedHints;
     case MemoryMode::Mapped:
       return ByHand::Mapped;
+    case MemoryMode::Implicit:
+      return ByHand::Implicit;
     default:
       return ByHand::Pageable;
   }
@@ -82,10 +84,13 @@ struct CopyRow {
     case ByHand::Pinned:
       return MemoryMode::Pinned;
     case ByHand::Managed:
+    case ByHand::ManagedHints:
     case ByHand::ManagedFaults:
       return MemoryMode::Managed;
     case ByHand::Mapped:
       return MemoryMode::Mapped;
+    case ByHand::Implicit:
+      return MemoryMode::Implicit;
     case ByHand::Pageable:
       break;
   }
@@ -214,14 +219,13 @@ class MemoryModes {
                        [[maybe_unused]] std::vector<Entry>& entries, [[maybe_unused]] bool has_new_arrays) {
 #if STRATA_HAS_CUDA
     if constexpr (has_competitors) {
-      for (const ByHand way :
-           {ByHand::Pageable, ByHand::Pinned, ByHand::Managed, ByHand::ManagedFaults, ByHand::Mapped}) {
+      for (const ByHand way : {ByHand::Pageable, ByHand::Pinned, ByHand::Managed, ByHand::ManagedHints,
+                               ByHand::ManagedFaults, ByHand::Mapped, ByHand::Implicit}) {
         if (std::find(modes.begin(), modes.end(), leader(way)) == modes.end()) continue;
         const int number =
             race_.add(memory_by_hand<T>(default_cuda_place(), way, work, host_, has_new_arrays));
         for (Entry& entry : entries)
-          if (!entry.is_by_hand && entry.mode != MemoryMode::Implicit && counterpart(entry.mode) == way)
-            entry.baseline = number;
+          if (!entry.is_by_hand && counterpart(entry.mode) == way) entry.baseline = number;
         entries.push_back({perf::name_of(way), number, -1, leader(way), true, way == ByHand::ManagedFaults});
       }
     }

@@ -14,14 +14,22 @@ namespace strata::inline STRATA_ABI::detail {
 
 // ---- events
 
-CudaEventState::CudaEventState(CudaQueue& queue, cudaEvent_t event, bool timed, std::uint64_t submissions)
-    : queue_(&queue),
-      event_(event),
-      timed_(timed),
-      submissions_(submissions),
-      is_complete_(event == nullptr) {}
+CudaEventState::CudaEventState(CudaQueue& queue, bool timed, std::uint64_t submissions)
+    : queue_(&queue), timed_(timed), submissions_(submissions) {}
 CudaEventState::~CudaEventState() {
-  if (event_ != nullptr) queue_->gpu().give_back(event_, timed_);
+  if (event_.load(std::memory_order_acquire) == nullptr) queue_->forget_pending(*this);
+}
+
+void CudaEventState::set(const Ref<CudaRecord>& record) {
+  record_ = record;
+  event_.store(record->event, std::memory_order_release);
+}
+
+cudaEvent_t CudaEventState::recorded() {
+  if (event_.load(std::memory_order_acquire) == nullptr) queue_->record_pending();
+  const std::lock_guard lock(queue_->pending_mutex_);
+  if (!record_) set(queue_->record_now(false));  // that has failed: again, with its error
+  return record_->event;
 }
 
 bool CudaEventState::known_complete() const {
@@ -39,14 +47,18 @@ bool CudaEventState::is_end() const {
 
 bool CudaEventState::complete() const {
   if (known_complete()) return true;
-  const cudaError_t state = cudaEventQuery(event_);
+  const cudaEvent_t event = event_.load(std::memory_order_acquire);
+  const cudaError_t state =
+      event != nullptr ? cudaEventQuery(event) : cudaStreamQuery(queue_->stream_.stream);
   if (state == cudaSuccess) note_complete();
   return state != cudaErrorNotReady;
 }
 
 void CudaEventState::wait() {
   if (!known_complete()) {
-    check_cuda(cudaEventSynchronize(event_), "waiting for an event", queue_->device());
+    const cudaEvent_t event = event_.load(std::memory_order_acquire);
+    check_cuda(event != nullptr ? cudaEventSynchronize(event) : cudaStreamSynchronize(queue_->stream_.stream),
+               "waiting for an event", queue_->device());
     note_complete();
   }
   queue_->throw_bad_access_found(false);
@@ -57,7 +69,7 @@ double CudaEventState::seconds_since(const EventState& earlier) const {
   const auto* const first = dynamic_cast<const CudaEventState*>(&earlier);
   if (first == nullptr || !first->timed_ || !timed_) return -1;
   float milliseconds = 0;
-  if (cudaEventElapsedTime(&milliseconds, first->event_, event_) != cudaSuccess) {
+  if (cudaEventElapsedTime(&milliseconds, first->event_.load(), event_.load()) != cudaSuccess) {
     static_cast<void>(cudaGetLastError());  // of two GPUs, or not complete
     return -1;
   }
@@ -128,13 +140,45 @@ bool CudaQueue::idle() const { return cudaStreamQuery(stream_.stream) != cudaErr
 Ref<EventState> CudaQueue::record(bool timed) {
   require_running("Queue::record");
   const std::uint64_t before = submissions();
-  if (!timed && known_idle() && known_done(before))
-    return Ref<EventState>(new CudaEventState(*this, nullptr, false, before));
-  const CudaDeviceScope scope(device());
-  const cudaEvent_t event = gpu_.take_event(timed);
-  const Ref<EventState> state(new CudaEventState(*this, event, timed, before));
-  check_cuda(cudaEventRecord(event, stream_.stream), "recording an event", device());
+  const Ref<CudaEventState> state(new CudaEventState(*this, timed, before));
+  if (!timed && known_idle() && known_done(before)) {
+    state->is_complete_.store(true, std::memory_order_relaxed);
+  } else if (timed || recording != nullptr || __atomic_load_n(&stream_.has_outsiders, __ATOMIC_RELAXED)) {
+    state->set(record_now(timed));
+  } else {
+    const std::lock_guard lock(pending_mutex_);
+    pending_.push_back(state.get());
+    __atomic_store_n(&num_pending_, pending_.size(), __ATOMIC_RELAXED);
+  }
   return state;
+}
+
+Ref<CudaRecord> CudaQueue::record_now(bool timed) {
+  const CudaDeviceScope scope(device());
+  Ref<CudaRecord> record(new CudaRecord(gpu_, timed));
+  check_cuda(cudaEventRecord(record->event, stream_.stream), "recording an event", device());
+  return record;
+}
+
+// One record for all. Where threads race, it comes after work of others, and the events are complete later.
+void CudaQueue::record_pending() noexcept {
+  const std::lock_guard lock(pending_mutex_);
+  std::erase_if(pending_, [](const CudaEventState* event) { return event->known_complete(); });
+  try {
+    if (!pending_.empty()) {
+      const Ref<CudaRecord> record = record_now(false);
+      for (CudaEventState* const event : pending_) event->set(record);
+    }
+  } catch (...) {  // who waits for one of them waits for the stream, and gets its error
+  }
+  pending_.clear();
+  __atomic_store_n(&num_pending_, 0, __ATOMIC_RELAXED);
+}
+
+void CudaQueue::forget_pending(const CudaEventState& event) noexcept {
+  const std::lock_guard lock(pending_mutex_);
+  std::erase(pending_, &event);
+  __atomic_store_n(&num_pending_, pending_.size(), __ATOMIC_RELAXED);
 }
 
 void CudaQueue::wait_for(const Ref<EventState>& event) {
@@ -143,7 +187,7 @@ void CudaQueue::wait_for(const Ref<EventState>& event) {
   auto* const here = dynamic_cast<CudaEventState*>(event.get());
   if (here == nullptr) return event->wait();
   if (here->known_complete()) return;
-  check_cuda(cudaStreamWaitEvent(stream_.stream, here->event(), 0), "waiting for an event", device());
+  check_cuda(cudaStreamWaitEvent(stream(), here->recorded(), 0), "waiting for an event", device());
   submitted();
 }
 

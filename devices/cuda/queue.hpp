@@ -24,11 +24,27 @@ namespace strata::inline STRATA_ABI::detail {
 
 class CudaRecording;
 
+/// An event that CUDA has recorded: of one CudaEventState, or of several.
+class CudaRecord : public RefCounted {
+ public:
+  CudaRecord(CudaInstance& gpu, bool timed) : event(gpu.take_event(timed)), gpu_(gpu), timed_(timed) {}
+  ~CudaRecord() override { gpu_.give_back(event, timed_); }
+  const cudaEvent_t event;
+
+ private:
+  CudaInstance& gpu_;
+  const bool timed_;
+};
+
 /// What is known of the queue by other ways answers for the event, too, so that the driver is asked seldom.
+///
+/// CUDA records it when that is needed: before the next work of the queue but for short copies, or when
+/// another queue is to wait for it. Until then whoever waits for it waits for all of the stream, and an event
+/// that the host has waited for by then is never recorded: each record takes the host and the GPU about a
+/// microsecond.
 class CudaEventState final : public EventState {
  public:
-  /// `event`: null where all before it is done.
-  CudaEventState(CudaQueue& queue, cudaEvent_t event, bool timed, std::uint64_t submissions);
+  CudaEventState(CudaQueue& queue, bool timed, std::uint64_t submissions);
   ~CudaEventState() override;
   bool complete() const override;
   void wait() override;
@@ -37,15 +53,19 @@ class CudaEventState final : public EventState {
   /// Of events of one GPU.
   double seconds_since(const EventState& earlier) const override;
   bool is_end() const override;
-  cudaEvent_t event() const { return event_; }
+  /// CUDA's event, which is recorded by now.
+  cudaEvent_t recorded();
   /// Whether it is complete, as far as that is known.
   bool known_complete() const;
 
  private:
+  friend class CudaQueue;
   void note_complete() const;
+  void set(const Ref<CudaRecord>& record);
 
   const Ref<CudaQueue> queue_;
-  const cudaEvent_t event_;
+  Ref<CudaRecord> record_;
+  std::atomic<cudaEvent_t> event_ = nullptr;  // that of the record; null as long as there is none
   const bool timed_;
   const std::uint64_t submissions_;                // of the queue, which come before it
   mutable std::atomic<bool> is_complete_ = false;  // without an error: the driver need not be asked again
@@ -72,7 +92,13 @@ class CudaQueue final : public QueueState {
   Recording* begin_recording() override;
 
   CudaInstance& gpu() const { return gpu_; }
-  cudaStream_t stream() const { return branch != nullptr ? branch : stream_.stream; }
+  /// For the next work. Records the events that were left to this moment.
+  cudaStream_t stream() {
+    if (__atomic_load_n(&num_pending_, __ATOMIC_RELAXED) > 0) record_pending();
+    return stream_for_short_copy();
+  }
+  /// For a copy that takes no longer than to record an event: it may come before those events.
+  cudaStream_t stream_for_short_copy() const { return branch != nullptr ? branch : stream_.stream; }
   /// For those who enqueue work themselves: that the queue has nothing to do is never known from now on.
   cudaStream_t stream_for_others() {
     __atomic_store_n(&stream_.has_outsiders, true, __ATOMIC_RELAXED);
@@ -130,7 +156,11 @@ class CudaQueue final : public QueueState {
   };
   static constexpr std::size_t flights = 64;
 
+  friend class CudaEventState;
   Ref<EventState> record(bool timed);
+  Ref<CudaRecord> record_now(bool timed);
+  void record_pending() noexcept;
+  void forget_pending(const CudaEventState& event) noexcept;
   void copy_by_host(const CopySide& destination, const CopySide& source, std::size_t element_bytes);
   void fill_by_host(const CopySide& destination, const void* value, std::size_t element_bytes);
   [[noreturn]] void fail_copy(cudaError_t code, const CopySide& destination, const CopySide& source) const;
@@ -146,6 +176,9 @@ class CudaQueue final : public QueueState {
   std::vector<Slot> free_slots_;
   std::vector<Slot> all_slots_;
   std::uint32_t tickets_ = 0;
+  std::mutex pending_mutex_;
+  std::vector<CudaEventState*> pending_;  // events that CUDA has not recorded, in their order
+  std::size_t num_pending_ = 0;           // an atomic in use
   bool bad_access_found() const;
   const Ref<HostErrors> host_errors_{new HostErrors};
 

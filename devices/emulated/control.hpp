@@ -34,6 +34,8 @@ struct Config {
   /// Whether the host may touch managed memory while kernels run. Where it may not, as with some GPUs and
   /// drivers, nothing is prefetched.
   bool concurrent_managed_access = true;
+  bool managed_memory = true;   ///< whether there is any; some systems give GPUs none
+  index_t pinned_capacity = 0;  ///< bytes of pinned memory, as a limit on locked pages; 0: as the system has
   /// By which seconds_per_item is multiplied on each instance; 1 for those that are not named.
   std::vector<double> item_factors = {};
 };

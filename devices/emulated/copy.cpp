@@ -1,6 +1,7 @@
 // Copies, fills and conversions of emulated queues: the host's threads move the bytes, through the accessible
 // mapping.
 // SPDX-License-Identifier: Apache-2.0
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -115,7 +116,7 @@ void EmulatedQueue::copy(const CopySide& destination, const CopySide& source, st
   }
 
   const std::size_t bytes = bytes_of(destination, element_bytes);
-  submit(destination.label, bytes, work, [&](Platform& platform) {
+  const auto place_copy = [&](Platform& platform) {
     const TimeSpan time = platform.timeline.copy(core_->time, from, to, bytes, destination.label);
     if (platform.fails(emulated::Fault::Copy))
       work.run = [what = std::string("copy of \"") + source.label + "\" in " + describe_space(source.space) +
@@ -123,7 +124,8 @@ void EmulatedQueue::copy(const CopySide& destination, const CopySide& source, st
         throw CopyError(what + " failed (failure injected); the destination is unchanged");
       };
     return time;
-  });
+  };
+  submit(destination.label, bytes, work, std::cref(place_copy), true);
 }
 
 void EmulatedQueue::transfer(const char* label, void* memory, std::size_t bytes, bool to_device,

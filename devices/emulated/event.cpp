@@ -10,11 +10,13 @@ namespace strata::inline STRATA_ABI::detail {
 
 EmulatedEvent::~EmulatedEvent() {
   if (holds_) drop_error(error_);
+  if (!Platform::get().forked()) core_->asked_events.forget(this);
 }
 
 bool EmulatedEvent::complete() const {
   count_call(&CallCounts::queries);
   const std::lock_guard lock(mutex_);
+  if (complete_) core_->asked_events.complete(this);
   return complete_;
 }
 
@@ -31,6 +33,7 @@ void EmulatedEvent::wait() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return complete_; });
   }
+  core_->asked_events.complete(this);
   Platform::get().host_wait_until(moment());
   if (error_) std::rethrow_exception(error_);
 }

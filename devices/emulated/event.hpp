@@ -44,6 +44,8 @@ class EmulatedEvent final : public EventState {
   bool succeeded() const;
 
   const QueueCore* core() const { return core_.get(); }
+  /// Another queue waits for it.
+  void record() const { core_->asked_events.record(); }
   /// Without the lag of its queue (queue_core.hpp).
   Moment placed() const { return placed_; }
   /// The same until it is complete, and then with that lag.

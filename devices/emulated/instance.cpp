@@ -227,7 +227,11 @@ bool EmulatedInstance::wait_for_room(std::size_t bytes) {
 
 // ---- memory that is the host's too
 
-DeviceInstance* EmulatedInstance::shared_memory(SharedMemory kind, const char*&) {
+DeviceInstance* EmulatedInstance::shared_memory(SharedMemory kind, const char*& reason) {
+  if (kind == SharedMemory::Managed && !Platform::get().configuration().managed_memory) {
+    reason = "it has no managed memory (emulated::Config::managed_memory)";
+    return nullptr;
+  }
   return (kind == SharedMemory::Pinned ? pinned_ : managed_).get();
 }
 

@@ -27,15 +27,20 @@ namespace {
 constexpr int most_blocks = 8192;   // each takes several mappings, of which the system has 65530
 constexpr int most_instances = 16;  // as emulated::Config says
 
-// The places that hold a page: bit 0 is the host, bit 1 + i instance i.
-using Holders = std::uint32_t;
+// The places that hold a page: bit 0 is the host, bit 1 + i instance i. 32 bits higher are those that read it
+// where it is.
+using Holders = std::uint64_t;
 constexpr Holders on_host = 1;
+constexpr int reader_shift = 32;
 constexpr Holders bit_of(int place) { return Holders{1} << place; }
-bool alone(Holders holders) { return std::has_single_bit(holders); }
+constexpr Holders reader_bit_of(int place) { return bit_of(place) << reader_shift; }
+constexpr Holders readers_of(Holders holders) { return holders >> reader_shift << reader_shift; }
+constexpr Holders holders_of(Holders holders) { return holders & ~readers_of(holders); }
+bool alone(Holders holders) { return std::has_single_bit(holders_of(holders)); }
 
 int protection(Holders holders, int place) {
-  if ((holders & bit_of(place)) == 0) return PROT_NONE;
-  return alone(holders) ? PROT_READ | PROT_WRITE : PROT_READ;
+  if ((holders & bit_of(place)) != 0) return alone(holders) ? PROT_READ | PROT_WRITE : PROT_READ;
+  return (holders & reader_bit_of(place)) != 0 ? PROT_READ : PROT_NONE;
 }
 
 struct Page {
@@ -232,10 +237,10 @@ void evict(int place, const Block* keep, PageCost& cost) {
     if (victim.block == nullptr) return;
     Block& block = *victim.block;
     const Holders from = block.pages[victim.index].holders;
-    const Holders others = from & ~bit_of(place);
+    const Holders others = holders_of(from) & ~bit_of(place);
     const std::uint64_t last = move_number;  // the victim's move protects nothing
-    const bool done =
-        change(block, victim.index, 1, others != 0 ? others : on_host, 0, true, cost, &block != keep);
+    const bool done = change(block, victim.index, 1, readers_of(from) | (others != 0 ? others : on_host), 0,
+                             true, cost, &block != keep);
     move_number = last;
     if (!done) return;
     if (others == 0) count_bytes(block, 0, from, block.page, true, cost);
@@ -412,13 +417,15 @@ std::size_t prefetch(const ManagedRange& range, Place to) {
     };
     for (std::size_t i = begin / size, next = i; i <= last; i = next) {
       const Holders from = block->pages[i].holders;
-      const bool moves = (from & bit_of(place)) == 0 && !discarded(i);
+      const bool moves = (from & bit_of(place)) == 0 && !discarded(i) && !range.stays;
       for (next = i; next <= last && block->pages[next].holders == from && discarded(next) == discarded(i);
            ++next)
-        block->pages[next].read_mostly = shares;
+        block->pages[next].read_mostly = shares && !range.stays;
       if (moves) count_bytes(*block, place, from, (next - i) * size, false, cost);
-      if (!change(*block, i, next - i, shares ? from | bit_of(place) : bit_of(place), place, false, cost))
-        break;
+      const Holders after = range.stays ? from | reader_bit_of(place)
+                            : shares    ? from | bit_of(place)
+                                        : readers_of(from) | bit_of(place);
+      if (!change(*block, i, next - i, after, place, false, cost)) break;
       evict(place, block, cost);
     }
   }
@@ -444,15 +451,17 @@ Fault handle(std::uintptr_t address, Access access) {
     if (place >= block->places || index >= block->count) return Fault::Outside;
     Page& page = block->pages[index];
     const Holders from = page.holders, here = bit_of(place);
-    const bool writes = access == Access::Unknown ? (from & here) != 0 : access == Access::Write;
+    const bool may_read = (from & (here | reader_bit_of(place))) != 0;
+    const bool writes = access == Access::Unknown ? may_read : access == Access::Write;
     // Another thread was first.
-    if (from == here || ((from & here) != 0 && !writes)) return Fault::Moved;
+    if (holders_of(from) == here || (may_read && !writes)) return Fault::Moved;
     const bool shares = page.read_mostly && !writes;
     block->moves.faults += 1;
     cost.faults = 1;
     const bool arrives = (from & here) == 0;
     if (arrives) count_bytes(*block, place, from, block->page, true, cost);
-    if (!change(*block, index, 1, shares ? from | here : here, place, true, cost)) return Fault::Stuck;
+    if (!change(*block, index, 1, shares ? from | here : readers_of(from) | here, place, true, cost))
+      return Fault::Stuck;
     evict(place, block, cost);
   }
   charge(cost);

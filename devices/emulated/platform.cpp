@@ -60,6 +60,8 @@ void check_config(const emulated::Config& c) {
         "managed_page", std::to_string(c.managed_page),
         ("a multiple of the system's page, " + std::to_string(page_bytes()) + " bytes, of at most 1 GiB")
             .c_str());
+  check(c.pinned_capacity >= 0, "pinned_capacity", std::to_string(c.pinned_capacity),
+        "not negative (bytes; 0: no limit)");
   check(c.fault_latency >= 0 && std::isfinite(c.fault_latency), "fault_latency",
         std::to_string(c.fault_latency), "finite and not negative (seconds)");
 }

@@ -40,6 +40,7 @@ void EmulatedQueue::wait() {
   count_call(&CallCounts::host_waits);
   Platform& platform = Platform::get();
   const PendingWork work = platform.pending_work(*core_);
+  core_->asked_events.all_complete();  // or not worth a record: the host is here until they are
   const std::exception_ptr error = core_->wait(work.queues.empty() ? 0 : work.queues.front().last.number);
   platform.host_wait_for(work);
   if (error) std::rethrow_exception(error);
@@ -47,7 +48,6 @@ void EmulatedQueue::wait() {
 
 Ref<EventState> EmulatedQueue::record() {
   core_->require_same_process();
-  count_call(&CallCounts::records);
   Platform& platform = Platform::get();
   const std::lock_guard lock(platform.mutex);
   require_instance();
@@ -64,6 +64,7 @@ Ref<EventState> EmulatedQueue::record() {
     core_->enqueue(work);
   }
   event->set_enqueued(core_->enqueued());
+  core_->asked_events.add(event.get());
   return event;
 }
 
@@ -78,6 +79,8 @@ void EmulatedQueue::wait_for(const Ref<EventState>& event) {
   if (emulated->core() == core_.get()) return;
   core_->require_same_process();
   count_call(&CallCounts::queue_waits);
+  emulated->record();
+  core_->asked_events.record();
   Platform& platform = Platform::get();
   const std::lock_guard lock(platform.mutex);
   require_instance();
@@ -142,8 +145,9 @@ void EmulatedQueue::call_host(const Ref<HostCall>& call) {
 }
 
 void EmulatedQueue::submit(const char* label, std::size_t bytes, QueueCore::Work& work,
-                           const std::function<TimeSpan(Platform&)>& place) {
+                           const std::function<TimeSpan(Platform&)>& place, bool is_copy) {
   core_->require_same_process();
+  if (!is_copy || bytes > AskedEvents::most_short_bytes) core_->asked_events.record();
   TimeSpan time;
   std::string name = label;  // before the lock
   // Where pages may move, times are known at the end.

@@ -56,7 +56,7 @@ class EmulatedQueue final : public QueueState {
   // `place` gives it its place there; it may exchange the work for another, and runs with Platform::mutex
   // held.
   void submit(const char* label, std::size_t bytes, QueueCore::Work& work,
-              const std::function<TimeSpan(Platform&)>& place);
+              const std::function<TimeSpan(Platform&)>& place, bool is_copy = false);
 
   EmulatedInstance& instance_;
   std::shared_ptr<QueueCore> core_;

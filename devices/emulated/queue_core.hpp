@@ -33,6 +33,7 @@
 
 #include <strata/core/ref.hpp>
 #include <strata/devices/emulated/by_thread.hpp>
+#include <strata/devices/emulated/call_counts.hpp>
 #include <strata/devices/emulated/page_costs.hpp>
 #include <strata/devices/emulated/timeline.hpp>
 
@@ -80,6 +81,7 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   int instance() const { return instance_; }
   std::uint64_t id() const { return id_; }
   QueueId time;  // guarded by Platform::mutex
+  AskedEvents asked_events;
 
   /// Takes `work` over, unless it throws: RuntimeEnded after close(), Error if the system gives no thread or
   /// in a child of fork(). Callers that hold a lock keep `work` beyond it, since destroying a kernel may free

@@ -52,6 +52,7 @@ Allocation* EmulatedSharedMemory::allocate(const AllocationRequest& request) {
   if (kind_ == SharedMemory::Managed) {
     data = allocate_managed(request);
   } else {
+    require_lockable(request);
     constexpr std::size_t alignment = EmulatedMemory::alignment;
     const std::size_t bytes =
         std::max<std::size_t>((request.bytes + alignment - 1) / alignment, 1) * alignment;
@@ -87,6 +88,18 @@ char* EmulatedSharedMemory::allocate_managed(const AllocationRequest& request) {
       managed_pages::allocate(request.bytes, std::size_t(config.managed_page), config.count, reason);
   if (data == nullptr) fail_out_of_memory(request, space(), device_name(), reason);
   return data;
+}
+
+// Of all instances together, as the limit is one of the process.
+void EmulatedSharedMemory::require_lockable(const AllocationRequest& request) const {
+  const emulated::Config config = Platform::get().configuration();
+  if (config.pinned_capacity == 0) return;
+  const auto limit = static_cast<std::size_t>(config.pinned_capacity), locked = used();
+  if (locked <= limit && request.bytes <= limit - locked) return;
+  const std::string reason = "the limit on locked pages, " + string_from_bytes(config.pinned_capacity) +
+                             ", leaves " + string_from_bytes(index_t(limit - std::min(locked, limit))) +
+                             " (emulated::Config::pinned_capacity)";
+  fail_out_of_memory(request, space(), device_name(), reason.c_str());
 }
 
 void EmulatedSharedMemory::free_now(void* address) const noexcept {

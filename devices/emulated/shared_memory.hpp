@@ -56,6 +56,7 @@ class EmulatedSharedMemory final : public DeviceInstance {
     PendingWork until;
   };
   char* allocate_managed(const AllocationRequest& request);
+  void require_lockable(const AllocationRequest& request) const;
   void free_now(void* address) const noexcept;
 
   EmulatedInstance& owner_;

@@ -40,8 +40,24 @@ __global__ void __launch_bounds__(block) write_kernel(T* a, std::ptrdiff_t n) {
   if (i < n) a[i] = first_of(static_cast<T>(i & 1023));
 }
 
-bool is_managed(ByHand way) { return way == ByHand::Managed || way == ByHand::ManagedFaults; }
-bool copies(ByHand way) { return way == ByHand::Pageable || way == ByHand::Pinned; }
+bool is_pageable(ByHand way) { return way == ByHand::Pageable || way == ByHand::Implicit; }
+bool prefetches(ByHand way) { return way == ByHand::Managed || way == ByHand::ManagedHints; }
+bool is_managed(ByHand way) { return prefetches(way) || way == ByHand::ManagedFaults; }
+bool copies(ByHand way) { return is_pageable(way) || way == ByHand::Pinned; }
+
+// For all kernels of the pattern: what they only read, and what they write.
+void advise(void* data, std::size_t bytes, bool is_only_read) {
+  int device = 0;
+  cuda_check(cudaGetDevice(&device));
+  const cudaMemoryAdvise advice =
+      is_only_read ? cudaMemAdviseSetReadMostly : cudaMemAdviseSetPreferredLocation;
+  const cudaMemLocation place{cudaMemLocationTypeDevice, device};
+#if CUDART_VERSION >= 13000
+  cuda_check(cudaMemAdvise(data, bytes, advice, place));
+#else
+  cuda_check(cudaMemAdvise_v2(data, bytes, advice, place));
+#endif
+}
 
 cudaError_t prefetch(void* data, std::size_t bytes, bool to_host, cudaStream_t stream) {
   int device = 0;
@@ -92,10 +108,14 @@ class Arrays {
       : stream_(stream_of(place)),
         way_(way),
         n_(work.n),
-        bytes_(static_cast<std::size_t>(work.n) * sizeof(T)) {
-    const int count = work.pattern == Pattern::Partial ? 3 : 1;
-    for (int k = 0; k < count; ++k) host_[k] = host_memory();
-    for (int k = 0; k < count; ++k) device_[k] = copies(way) ? device_memory(bytes_) : host_[k];
+        bytes_(static_cast<std::size_t>(work.n) * sizeof(T)),
+        count_(work.pattern == Pattern::Partial ? 3 : 1) {
+    for (int k = 0; k < count_; ++k) host_[k] = host_memory();
+    if (way == ByHand::ManagedHints)
+      for (int k = 0; k < count_; ++k)
+        advise(host_[k], bytes_,
+               work.pattern == Pattern::Reads || (work.pattern == Pattern::Partial && k < 2));
+    for (int k = 0; k < count_; ++k) device_[k] = copies(way) ? device_memory(bytes_) : host_[k];
     if (work.pattern == Pattern::Reads) found_ = device_memory(sizeof(T));
   }
   Arrays(const Arrays&) = delete;
@@ -106,7 +126,7 @@ class Arrays {
       if (copies(way_) && device_[k] != nullptr) cudaFreeAsync(device_[k], stream_);
       if (host_[k] == nullptr) continue;
       if (is_managed(way_)) cudaFree(host_[k]);
-      else if (way_ == ByHand::Pageable) std::free(host_[k]);
+      else if (is_pageable(way_)) std::free(host_[k]);
       else cudaFreeHost(host_[k]);
     }
   }
@@ -115,15 +135,22 @@ class Arrays {
   void to_device(int k) const {
     if (copies(way_))
       cuda_check(cudaMemcpyAsync(device_[k], host_[k], bytes_, cudaMemcpyHostToDevice, stream_));
-    else if (way_ == ByHand::Managed) cuda_check(prefetch(host_[k], bytes_, false, stream_));
+    else if (prefetches(way_)) cuda_check(prefetch(host_[k], bytes_, false, stream_));
   }
   void overwritten_on_device(int k) const {
-    if (way_ == ByHand::Managed) discard_and_prefetch(host_[k], bytes_, stream_);
+    if (prefetches(way_)) discard_and_prefetch(host_[k], bytes_, stream_);
   }
   void to_host(int k) const {
     if (copies(way_))
       cuda_check(cudaMemcpyAsync(host_[k], device_[k], bytes_, cudaMemcpyDeviceToHost, stream_));
-    else if (way_ == ByHand::Managed) cuda_check(prefetch(host_[k], bytes_, true, stream_));
+    else if (prefetches(way_)) cuda_check(prefetch(host_[k], bytes_, true, stream_));
+  }
+  // Of a launch that knows nothing of others: all its operands come before it, and go after it.
+  template <class F>
+  void whole_launch(const F& launch) const {
+    for (int k = 0; k < count_; ++k) to_device(k);
+    launch();
+    for (int k = 0; k < count_; ++k) to_host(k);
   }
   void wait() const {
     cuda_check(cudaGetLastError());
@@ -142,7 +169,7 @@ class Arrays {
   T* host_memory() const {
     void* data = nullptr;
     if (is_managed(way_)) cuda_check(cudaMallocManaged(&data, bytes_));
-    else if (way_ != ByHand::Pageable) cuda_check(cudaHostAlloc(&data, bytes_, cudaHostAllocMapped));
+    else if (!is_pageable(way_)) cuda_check(cudaHostAlloc(&data, bytes_, cudaHostAllocMapped));
     else if ((data = std::malloc(bytes_)) == nullptr) cuda_check(cudaErrorMemoryAllocation);
     return static_cast<T*>(data);
   }
@@ -159,6 +186,7 @@ class Arrays {
   ByHand way_;
   std::ptrdiff_t n_;
   std::size_t bytes_;
+  int count_;
   T* host_[3] = {};
   T* device_[3] = {};
   T* found_ = nullptr;
@@ -176,10 +204,16 @@ void fill(const Arrays<T>& arrays, const MemoryWork& work, HostSide& host) {
   if (work.pattern == Pattern::Partial) host.fill(arrays.host(1), work.n, 1);
 }
 
-// From the first call to the end of the check; `begin` may lie before.
 template <class T>
-PatternTimes timed(const Arrays<T>& arrays, const MemoryWork& work, HostSide& host, double begin) {
-  int result = 0;
+void run_implicitly(const Arrays<T>& arrays, Pattern pattern) {
+  if (pattern == Pattern::Partial) return arrays.whole_launch([&] { arrays.combine(); });
+  arrays.whole_launch([&] { arrays.first(); });
+  if (pattern == Pattern::Multikernel) arrays.whole_launch([&] { arrays.second(); });
+}
+
+// The calls of a pattern, but for the wait.
+template <class T>
+void run(const Arrays<T>& arrays, const MemoryWork& work) {
   switch (work.pattern) {
     case Pattern::Full:
       arrays.to_device(0);
@@ -190,7 +224,6 @@ PatternTimes timed(const Arrays<T>& arrays, const MemoryWork& work, HostSide& ho
       arrays.to_device(1);
       arrays.overwritten_on_device(2);
       arrays.combine();
-      result = 2;
       break;
     case Pattern::Multikernel:
       arrays.to_device(0);
@@ -204,7 +237,16 @@ PatternTimes timed(const Arrays<T>& arrays, const MemoryWork& work, HostSide& ho
     case Pattern::ToHost:
       break;
   }
-  if (work.pattern != Pattern::Reads) arrays.to_host(result);
+  if (work.pattern != Pattern::Reads) arrays.to_host(work.pattern == Pattern::Partial ? 2 : 0);
+}
+
+// From the first call to the end of the check; `begin` may lie before.
+template <class T>
+PatternTimes timed(const Arrays<T>& arrays, const MemoryWork& work, HostSide& host, double begin,
+                   ByHand way) {
+  const int result = work.pattern == Pattern::Partial ? 2 : 0;
+  if (way == ByHand::Implicit) run_implicitly(arrays, work.pattern);
+  else run(arrays, work);
   arrays.wait();
   PatternTimes times;
   times.done = times.verified = now() - begin;
@@ -229,6 +271,10 @@ const char* name_of(ByHand way) {
       return "managed, by faults alone";
     case ByHand::Managed:
       return "managed, prefetch and discard";
+    case ByHand::ManagedHints:
+      return "managed, prefetch, discard and hints";
+    case ByHand::Implicit:
+      return "pageable copies around each launch";
     case ByHand::Mapped:
       break;
   }
@@ -245,14 +291,14 @@ MemoryWay memory_by_hand(CudaPlace place, ByHand way, MemoryWork work, HostSide&
               {
                 const Arrays<T> arrays(place, way, work);
                 fill(arrays, work, host);
-                times = timed(arrays, work, host, begin);
+                times = timed(arrays, work, host, begin, way);
               }
               times.done = times.verified = now() - begin;
               return times;
             }};
   const auto arrays = std::make_shared<Arrays<T>>(place, way, work);
   return {[arrays, work, &host] { fill(*arrays, work, host); },
-          [arrays, work, &host] { return timed(*arrays, work, host, now()); }};
+          [arrays, work, &host, way] { return timed(*arrays, work, host, now(), way); }};
 }
 
 template <class T>

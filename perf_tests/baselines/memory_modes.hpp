@@ -13,7 +13,9 @@ enum class ByHand {
   Pinned,         ///< copies of page-locked memory
   ManagedFaults,  ///< managed memory, moved by faults alone
   Managed,        ///< managed memory: what is read is prefetched, what is overwritten discarded
-  Mapped          ///< page-locked memory, which kernels reach over the link
+  ManagedHints,   ///< the same, with hints: what kernels only read is read-mostly, the rest prefers the GPU
+  Mapped,         ///< page-locked memory, which kernels reach over the link
+  Implicit        ///< copies of malloc'd memory: all operands before each launch, and after it
 };
 const char* name_of(ByHand way);
 

@@ -189,11 +189,10 @@ ArrayPart part_of_items(OwnElement, const Box& domain, std::span<const ResidentR
   return part;
 }
 
-ArrayPart part_of_box(const Box& domain, const Box& box, const char* label) {
+ArrayPart part_of_box(const Box& domain, const Box& box, const char* label, const char* what) {
   if (box.rank() != domain.rank() || !domain.contains(box))
-    throw ShapeMismatch("the region " + to_string(box) + " was declared of the array \"" +
-                        std::string(label) + "\", which is " + to_string(domain) +
-                        "; give a box that lies in it");
+    throw ShapeMismatch(what + (": " + to_string(box)) + " does not lie in the array \"" + label +
+                        "\", which is " + to_string(domain));
   return {box, {}};
 }
 

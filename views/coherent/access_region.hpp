@@ -208,8 +208,9 @@ inline constexpr EdgeKind edge_kind<edge::Duplicate> = EdgeKind::Duplicate;
 /// array.
 ArrayPart part_of_halo(const Box& domain, std::span<const ResidentRows> work,
                        std::span<const Neighbours> neighbours, EdgeKind edges, const char* label);
-/// Throws ShapeMismatch where `box` is not one of the array.
-ArrayPart part_of_box(const Box& domain, const Box& box, const char* label);
+/// Throws ShapeMismatch, which says what was asked for, where `box` is not one of the array.
+ArrayPart part_of_box(const Box& domain, const Box& box, const char* label,
+                      const char* what = "a region that was declared");
 
 /// The smallest run of rows that contains both.
 ResidentRows cover(ResidentRows a, ResidentRows b);

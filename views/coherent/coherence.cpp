@@ -285,9 +285,10 @@ QueueState& Coherence::queue_for(MemoryId from, MemoryId to, index_t bytes, cons
   const bool is_upload = from == host_memory;
   if (!is_upload && to != host_memory) return *memories[to].peer;
   DeviceMemory& memory = memories[is_upload ? to : from];
-  if (memories.links().is_short(from, to, static_cast<double>(bytes))) {
-    for (const CopyLines::Line& line : lines.before)
-      if (is_upload && line.memory == to) return *line.queue;
+  const bool is_short = memories.links().is_short(from, to, static_cast<double>(bytes));
+  for (const CopyLines::Line& line : lines.before)
+    if (is_upload && line.memory == to && (is_short || line.takes_long_copies())) return *line.queue;
+  if (is_short) {
     QueueState* const last =
         is_upload || !lines.after_kernels ? nullptr : tracker.queue_that_ends_with(after);
     if (last != nullptr && &last->instance() == memory.device) return *last;

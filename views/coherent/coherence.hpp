@@ -20,12 +20,21 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// Where short copies may go that need no queue of their own: for each memory the queue of what is about to
-/// need copies from the host; and those to the host on that of the kernel whose values they bring.
+/// Where copies may go that need no queue of their own: those from the host, for each memory, on the queue of
+/// what is about to need them, where they are short, or a kernel is next there and nothing before it; and
+/// short ones to the host on that of the kernel whose values they bring.
 struct CopyLines {
   struct Line {
     MemoryId memory;
     QueueState* queue;
+    bool kernel_follows;  // those copies
+    // Whether nothing was there before the first long one: devices are asked where there is one.
+    mutable int was_idle = -1;
+
+    bool takes_long_copies() const {
+      if (kernel_follows && was_idle < 0) was_idle = queue->idle() ? 1 : 0;
+      return was_idle > 0;
+    }
   };
   std::vector<Line> before = {};
   bool after_kernels = true;

@@ -354,7 +354,9 @@ namespace coherent {
 /// Of all coherent arrays, from the beginning or the last reset on.
 TransferCounters counters();
 void reset_counters();
-/// The bytes that coherent arrays may hold of the device's memory; by default all of its capacity.
+/// The bytes that coherent arrays may hold of the device's memory; by default all of its capacity. What they
+/// hold beyond it now stays until a use needs more memory there: then the least recently used go, until all
+/// is within the budget.
 template <Device D>
 void set_budget(const D& device, index_t bytes) {
   detail::set_budget(device.backend(), bytes);

@@ -62,7 +62,7 @@ void require_copies(const CoherentState& array, const char* what) {
 }
 
 std::vector<Residence> where(const CoherentState& array, const Box& box) {
-  const ArrayPart part = part_of_box(array.shape.domain, box, array.label.c_str());
+  const ArrayPart part = part_of_box(array.shape.domain, box, array.label.c_str(), "where()");
   Coherence& coherence = Coherence::get();
   const std::lock_guard lock(coherence.mutex);
   std::vector<Residence> parts;

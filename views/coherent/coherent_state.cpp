@@ -42,6 +42,7 @@ CoherentState::CoherentState(const char* its_label, const ArrayShape& its_shape,
       identity(next_identity()),
       directory(its_shape.domain, current),
       pages(its_shape.domain, {}),
+      homes(its_shape.domain, {}),
       settled_(its_shape.domain, current) {
   Coherence::get().add(*this);
 }

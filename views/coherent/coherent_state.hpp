@@ -91,6 +91,9 @@ class CoherentState : public RefCounted {
   PageFaults forgotten_faults;
   /// Of a managed array: who used its pages last, to whom nothing needs to be moved.
   Directory pages;
+  /// Of a managed array: which device writes a part that launches on several devices gave it, and has its
+  /// pages, also while another one reads them.
+  Directory homes;
   /// Of an explicit one: the memories where it stays, once it has memory there.
   MemorySet stays_in;
   std::vector<HostUse> host_uses;

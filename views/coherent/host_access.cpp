@@ -101,7 +101,7 @@ HostUseScope::HostUseScope(const Ref<CoherentState>& its_array, const Box& box, 
   require_running("a host access");
   require_no_task_function("a view for the host");
   CoherentState& array = *array_;
-  const ArrayPart part = part_of_box(array.shape.domain, box, array.label.c_str());
+  const ArrayPart part = part_of_box(array.shape.domain, box, array.label.c_str(), "a use by the host");
   Coherence& coherence = Coherence::get();
   std::unique_lock lock(coherence.mutex);
   do {
@@ -259,7 +259,8 @@ void prefetch(CoherentState& array, const Box& box, DeviceInstance& device) {
   CoherentCall call("prefetch", nullptr, nullptr);
   call.copies_explicit_arrays();
   call.add_part(device, device.default_queue());
-  call.add_use(array, AccessMode::In, part_of_box(array.shape.domain, box, array.label.c_str()));
+  call.add_use(array, AccessMode::In,
+               part_of_box(array.shape.domain, box, array.label.c_str(), "prefetch()"));
   call.prepare();
   if (array.mode != MemoryMode::Managed) return;
   call.begin(0);  // moves the pages

@@ -20,6 +20,40 @@ bool others_read(const CoherentState& array, const Box& box, AccessMode mode, Me
   return any;
 }
 
+// A device that writes its part of a launch on several devices is the home of the pages of that part, until a
+// use that is not split.
+void note_home(CoherentState& array, const ArrayPart& part, AccessMode mode, MemoryId memory, bool is_split) {
+  part.visit([&](const Box& box) {
+    const auto is_no_home = [](const Box&, MemorySet home) { return home.empty(); };
+    if (is_split && writes(mode)) {
+      if (!array.homes.holds_alone(memory, box)) array.homes.written(memory, box);
+    } else if (!is_split && !array.homes.map().visit(box, is_no_home)) {
+      for (MemoryId m = 1; m < Coherence::get().memories.size(); ++m) array.homes.dropped(m, box);
+    }
+  });
+}
+
+// Calls f(part, stays) for the parts of a box that is used in `memory`, or, where any stays, that it lacks.
+// What is only read, and is at home with another device to which there is a link, stays there: otherwise its
+// pages would go to and fro with every launch.
+template <class F>
+void for_parts(const CoherentState& array, const Box& box, AccessMode mode, MemoryId memory, const F& f) {
+  if (writes(mode) || memory == host_memory) return f(box, false);
+  std::vector<Box> staying, others;
+  array.homes.map().visit(box, [&](const Box& part, MemorySet home) {
+    bool stays = !home.empty() && !home.contains(memory);
+    home.visit([&](MemoryId m) {
+      stays = stays && Coherence::get().memories.links().joins(m, memory) && array.pages.holds_alone(m, part);
+    });
+    if (stays) staying.push_back(part);
+    else if (!array.pages.holds(memory, part)) others.push_back(part);
+  });
+  if (staying.empty()) return f(box, false);
+  merge(others);
+  for (const Box& part : others) f(part, false);
+  for (const Box& part : staying) f(part, true);
+}
+
 // Whether nothing needs to be moved for a use in `memory`.
 bool are_there(const Directory& pages, const ArrayPart& part, AccessMode mode, MemoryId memory) {
   bool all = true;
@@ -46,7 +80,7 @@ bool is_mostly_there(const Directory& pages, const ArrayPart& part, MemoryId mem
 std::vector<ManagedRange> ranges_of(const CoherentState& array, const ArrayPart& part, AccessMode mode,
                                     MemoryId memory, bool is_split) {
   std::vector<ManagedRange> ranges;
-  part.visit([&](const Box& box) {
+  const auto add = [&](const Box& box, bool stays) {
     if (box.empty()) return;
     const ArrayShape::Bytes bytes = array.shape.bytes_of_rows(array.shape.rows_of(box));
     const index_t end = std::min(bytes.end, array.shape.bytes());
@@ -54,9 +88,21 @@ std::vector<ManagedRange> ranges_of(const CoherentState& array, const ArrayPart&
     const bool is_all = array.shape.bytes_of(box) == end - bytes.begin;
     const bool has_others = writes(mode) ? is_split : others_read(array, box, mode, memory);
     ranges.push_back({array.main.base + bytes.begin, static_cast<std::size_t>(end - bytes.begin),
-                      reads(mode) || !is_all, writes(mode), has_others});
-  });
+                      reads(mode) || !is_all, writes(mode), has_others, stays});
+  };
+  part.visit([&](const Box& box) { for_parts(array, box, mode, memory, add); });
   return ranges;
+}
+
+// Without what stays elsewhere.
+index_t moved_bytes_of(const CoherentState& array, const ArrayPart& part, AccessMode mode, MemoryId memory) {
+  index_t bytes = 0;
+  part.visit([&](const Box& box) {
+    for_parts(array, box, mode, memory, [&](const Box& moved, bool stays) {
+      if (!stays) bytes += array.shape.bytes_of(moved);
+    });
+  });
+  return bytes;
 }
 
 index_t bytes_of(const CoherentState& array, const ArrayPart& part) {
@@ -73,19 +119,22 @@ void count(CoherentState& array, TransferCount TransferCounters::*kind, index_t 
 }  // namespace
 
 void note_pages(CoherentState& array, const ArrayPart& part, AccessMode mode, MemoryId memory) {
-  part.visit([&](const Box& box) {
+  const auto note = [&](const Box& box, bool stays) {
+    if (stays) return;
     if (others_read(array, box, mode, memory)) array.pages.copied(memory, box);
     else array.pages.written(memory, box);
-  });
+  };
+  part.visit([&](const Box& box) { for_parts(array, box, mode, memory, note); });
 }
 
 void bring_pages(CoherentState& array, const ArrayPart& part, AccessMode mode, MemoryId memory,
                  QueueState& queue, bool is_split) {
   if (!array.main.space.shared) return;  // memory of the host alone
+  note_home(array, part, mode, memory, is_split);
   if (are_there(array.pages, part, mode, memory)) return;
   const std::vector<ManagedRange> ranges = ranges_of(array, part, mode, memory, is_split);
   if (queue.prefetch(ranges.data(), static_cast<int>(ranges.size()), false) > 0 && reads(mode))
-    count(array, &TransferCounters::prefetched_to_devices, bytes_of(array, part));
+    count(array, &TransferCounters::prefetched_to_devices, moved_bytes_of(array, part, mode, memory));
   note_pages(array, part, mode, memory);
 }
 
@@ -94,6 +143,7 @@ void bring_pages_to_host(CoherentState& array, const ArrayPart& part, AccessMode
   for (MemoryId m = 1; m < coherence.memories.size(); ++m)
     if (!coherence.memories[m].device->has_concurrent_managed_access())
       coherence.memories[m].device->wait_all();
+  note_home(array, part, mode, host_memory, false);
   if (are_there(array.pages, part, mode, host_memory)) return;
   MemorySet holders;
   part.visit([&](const Box& box) {

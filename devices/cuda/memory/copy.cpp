@@ -31,6 +31,8 @@ constexpr index_t shortest_row = 2048;
 // What a GPU sends to another one on a queue of its own, and is no longer, is for a kernel: CUDA's copies of
 // a few bytes go by a stream of the other one's, and cost the host 14 us, a kernel 3.
 constexpr index_t most_sent_by_kernel = index_t{1} << 20;
+// A microsecond of a link: as long as it takes to record an event.
+constexpr index_t most_short_bytes = index_t{64} << 10;
 
 bool is_device(const CopySide& side) { return side.space.kind == CudaSpace::kind; }
 bool is_shared(const CopySide& side) {
@@ -123,20 +125,8 @@ void CudaQueue::copy(const CopySide& destination, const CopySide& source, std::s
   const auto check = [&](cudaError_t code) {
     if (code != cudaSuccess) fail_copy(code, destination, source);
   };
-  const std::uint64_t before = submissions();
-  bool has_waited = false;
-  // Pieces that were enqueued count where a later one fails, too.
-  struct Count {
-    CudaQueue& queue;
-    const std::uint64_t& before;
-    const bool& has_waited;
-    ~Count() {
-      if (has_waited) queue.ended(before);
-      else queue.submitted();
-    }
-  } const count{*this, before, has_waited};
+  const CountSubmissions count{*this};
   for (const CopyPiece& piece : pieces) {
-    has_waited = false;
     const bool contiguous = piece.kind == CopyKind::Contiguous;
     // What is copied, not where the array begins, or would begin if all of it were there.
     const char* const at = host == nullptr ? nullptr
@@ -171,14 +161,9 @@ void CudaQueue::copy(const CopySide& destination, const CopySide& source, std::s
     else if (contiguous)
       check(cudaMemcpyAsync(static_cast<char*>(destination.data) + piece.dst_offset,
                             static_cast<const char*>(source.data) + piece.src_offset,
-                            static_cast<std::size_t>(piece.run_bytes), cudaMemcpyDefault, stream()));
+                            static_cast<std::size_t>(piece.run_bytes), cudaMemcpyDefault,
+                            piece.run_bytes <= most_short_bytes ? stream_for_short_copy() : stream()));
     else check(copy_pitched(stream(), destination.data, source.data, piece));
-    // To pageable memory that the GPU does not reach cudaMemcpyAsync returns when the copy has ended (CUDA
-    // Runtime API, "API synchronization behavior"): nobody has to wait for an event after it. Memory of which
-    // a part is page-locked does not count.
-    has_waited = contiguous && host == &destination && recording == nullptr &&
-                 !gpu_.reaches_pageable_memory() && piece.run_bytes < staged_from_bytes && is_pageable(at) &&
-                 is_pageable(at + piece.run_bytes - 1);
   }
 }
 

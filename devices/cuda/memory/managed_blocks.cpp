@@ -18,6 +18,8 @@ cudaMemoryAdvise advice_of(AdviceCall::Kind kind) {
       return cudaMemAdviseSetReadMostly;
     case AdviceCall::Kind::NotReadMostly:
       return cudaMemAdviseUnsetReadMostly;
+    case AdviceCall::Kind::ReachFromHere:
+      return cudaMemAdviseSetAccessedBy;
     case AdviceCall::Kind::PreferHere:
       break;
   }

@@ -45,4 +45,18 @@ void PageAdvice::at_home(std::size_t begin, std::size_t end, int gpu, std::vecto
   set(within(begin, end), home, static_cast<std::uint8_t>(gpu + 1), AdviceCall::Kind::PreferHere, gpu, calls);
 }
 
+void PageAdvice::read_from(std::size_t begin, std::size_t end, int gpu, std::vector<AdviceCall>& calls) {
+  reached_.resize(runs_.size());
+  const std::uint64_t bit = std::uint64_t{1} << gpu;
+  const Runs runs = touched(begin, end);
+  const std::size_t last = std::min(runs.last, runs_.size());
+  for (std::size_t k = runs.first; k < last; ++k) {
+    const std::size_t first = k;
+    for (; k < last && (reached_[k] & bit) == 0; ++k) reached_[k] |= bit;
+    if (k == first) continue;
+    const std::size_t at = first * managed_run;
+    calls.push_back({AdviceCall::Kind::ReachFromHere, at, std::min(k * managed_run, bytes_) - at, gpu});
+  }
+}
+
 }  // namespace strata::inline STRATA_ABI::detail

@@ -14,10 +14,10 @@ namespace strata::inline STRATA_ABI::detail {
 
 /// A call of cudaMemAdvise for bytes of a block.
 struct AdviceCall {
-  enum class Kind : unsigned char { ReadMostly, NotReadMostly, PreferHere };
+  enum class Kind : unsigned char { ReadMostly, NotReadMostly, PreferHere, ReachFromHere };
   Kind kind;
   std::size_t begin, bytes;  ///< from the first byte of the block; whole runs, but for the block's end
-  int gpu;                   ///< of PreferHere
+  int gpu;                   ///< of PreferHere and ReachFromHere
 };
 
 class PageAdvice {
@@ -33,6 +33,10 @@ class PageAdvice {
   /// there where they can. Of runs that hold other bytes, too, nothing is said.
   void at_home(std::size_t begin, std::size_t end, int gpu, std::vector<AdviceCall>& calls);
 
+  /// `gpu` reads bytes [begin, end) where they are: it is to have them in its page tables, wherever they
+  /// move.
+  void read_from(std::size_t begin, std::size_t end, int gpu, std::vector<AdviceCall>& calls);
+
  private:
   // Runs [first, last): those that lie within the bytes, or that have one of them.
   struct Runs {
@@ -47,6 +51,7 @@ class PageAdvice {
   static constexpr std::uint8_t read_mostly = 0x80, home = 0x7f;  // home: 0 nowhere, else GPU + 1
   std::size_t bytes_;
   std::vector<std::uint8_t> runs_;
+  std::vector<std::uint64_t> reached_;  // by run: the GPUs, as bits; empty as long as there is none
 };
 
 }  // namespace strata::inline STRATA_ABI::detail

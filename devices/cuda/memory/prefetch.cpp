@@ -31,19 +31,22 @@ PrefetchRange resolved(const ManagedRange& range, const ManagedBlock* block) {
   return known;
 }
 
+// It costs less to move small blocks again than to advise on them.
+bool is_advised_on(const ManagedBlock* block) { return block != nullptr && block->bytes >= managed_run; }
+
 void advise(const ManagedRange& range, ManagedBlock& block, bool to_host, int device) {
-  if (block.bytes < managed_run) return;  // it costs less to move it again
   std::vector<AdviceCall> calls;
   const auto begin = static_cast<std::size_t>(range.begin - block.begin), end = begin + range.bytes;
-  if (range.writes) block.advice.written(begin, end, calls);
-  if (range.has_other_users && !range.writes) block.advice.read_by_many(begin, end, calls);
+  if (range.stays) block.advice.read_from(begin, end, device, calls);
+  else if (range.writes) block.advice.written(begin, end, calls);
+  if (range.has_other_users && !range.writes && !range.stays) block.advice.read_by_many(begin, end, calls);
   if (range.has_other_users && range.writes && !to_host) block.advice.at_home(begin, end, device, calls);
   give_advice(calls, block.begin, device);
 }
 
 // Enqueues pieces [first, last), which all discard or all do not. False where the system does not know how.
 bool enqueue_batch(const PrefetchPiece* first, const PrefetchPiece* last, bool discards, int place,
-                   const CudaQueue& queue) {
+                   CudaQueue& queue) {
   static std::atomic<bool> is_unknown[2] = {};
   // The stream that CUDA calls NULL takes no batch.
   if (queue.stream() == nullptr || is_unknown[discards].load(std::memory_order_relaxed)) return false;
@@ -80,8 +83,8 @@ std::size_t CudaQueue::prefetch(const ManagedRange* ranges, int count, bool to_h
     for (const ManagedRange* range = ranges; range != ranges + count; ++range) {
       if (range->bytes == 0) continue;
       ManagedBlock* const block = blocks.find(range->begin);
-      known.push_back(resolved(*range, block));
-      if (block != nullptr) advise(*range, *block, to_host, device());
+      if (!range->stays || !is_advised_on(block)) known.push_back(resolved(*range, block));
+      if (is_advised_on(block)) advise(*range, *block, to_host, device());
     }
   }
   const std::vector<PrefetchPiece> pieces = plan_prefetch(known);

@@ -279,6 +279,8 @@ TEST_F(CoherentArrays, HostViewsWaitForNothingElse) {
 
 TEST_F(CoherentArrays, BoxesMustLieInTheArray) {
   const Numbers x("x", 100);
+  EXPECT_TRUE(has(message_of<ShapeMismatch>([&] { static_cast<void>(std::int64_t{x(100)}); }),
+                  "a use by the host: [100, 101) does not lie in the array \"x\", which is [0, 100)"));
   EXPECT_THROW(x.read(line(50, 101)), ShapeMismatch);
   EXPECT_THROW(x.write(Box({0, 0}, {1, 1})), ShapeMismatch);
   EXPECT_THROW(x.prefetch(line(-1, 5), Emulated{0}), ShapeMismatch);

@@ -88,6 +88,22 @@ TEST_F(CoherentBudget, OperandsOfALaunchStay) {
   EXPECT_EQ(values(arrays[0]), values(arrays[2]));
 }
 
+TEST_F(CoherentBudget, ALowerBudgetCountsFromTheNextUseThatNeedsMoreMemory) {
+  const auto arrays = filled(4);
+  for (std::size_t k = 0; k < 3; ++k) launch(on(Emulated{0}), length, AddTo{1}, inout(arrays[k]));
+
+  coherent::set_budget(Emulated{0}, 2 * array_bytes);
+
+  EXPECT_EQ(coherent::resident_bytes(Emulated{0}), 3 * array_bytes);
+  launch(on(Emulated{0}), length, AddTo{1}, inout(arrays[0]));  // is there
+  EXPECT_EQ(coherent::resident_bytes(Emulated{0}), 3 * array_bytes);
+  launch(on(Emulated{0}), length, AddTo{1}, inout(arrays[3]));
+  EXPECT_EQ(coherent::resident_bytes(Emulated{0}), 2 * array_bytes);
+  EXPECT_TRUE(is_on_device(arrays[0]));
+  EXPECT_FALSE(is_on_device(arrays[1]));
+  EXPECT_FALSE(is_on_device(arrays[2]));
+}
+
 TEST_F(CoherentBudget, ADeviceSmallerThanItsBudgetEvictsToo) {
   const auto arrays = filled(4);
   emulated::set_capacity(0, 2 * array_bytes);

@@ -3,13 +3,10 @@
 #include "views/coherent/coherent_devices.hpp"
 
 #include <numeric>
-#include <string_view>
 #include <vector>
 
 #include <strata/core/error.hpp>
-#include <strata/devices/host/space.hpp>
 #include <strata/views/coherent/coherent_array.hpp>
-#include <strata/views/coherent/coherent_state.hpp>
 
 #include "messages.hpp"
 
@@ -87,62 +84,6 @@ TYPED_TEST(CoherentDevices, LaunchReadsAndWritesCurrentValues) {
       ASSERT_EQ(view(i), i < 5 ? 2 * value : i == 7 ? 114 : 3 * value) << i;
     }
   });
-}
-
-// Arrays that host and GPU both reach are in memory of CUDA also where nobody says of which GPU.
-TYPED_TEST(CoherentDevices, MemoryThatIsSharedNeedsNoDeviceByName) {
-  const bool is_gpu = std::string_view(TypeParam::name) == "Cuda";
-  for (const MemoryMode mode : {MemoryMode::Pinned, MemoryMode::Mapped, MemoryMode::Managed}) {
-    const CoherentArray<double, rank<1>> x("x", 1000, prefer(mode));
-    const bool is_of_host = std::string_view(x.state()->main.space.kind) == HostSpace::kind;
-
-    EXPECT_FALSE(is_gpu && x.memory_mode() == mode && is_of_host) << to_string(mode);
-
-    launch(on(Serial{}), 1000, Count{3}, out(x));
-    EXPECT_EQ(x.read()(999), 1002);
-  }
-}
-
-// Launches, host views between them, and parts: on pages of managed memory, too, which are larger than these.
-TYPED_TEST(CoherentDevices, EveryMemoryModeComputesTheSame) {
-  const MemoryMode modes[] = {MemoryMode::Smart,  MemoryMode::Pinned,   MemoryMode::Managed,
-                              MemoryMode::Mapped, MemoryMode::Implicit, MemoryMode::Explicit};
-  for (const MemoryMode mode : modes) {
-    SCOPED_TRACE(to_string(mode));
-    const index_t n = 700001;
-    const auto run = [&](const auto& where, auto bring, auto take) {
-      const CoherentArray<double, rank<1>> x("x", n, mode, main_in(TypeParam{})),
-          y("y", n, mode, main_in(TypeParam{}));
-      {
-        const auto view = x.write();
-        for (index_t i = 0; i < n; ++i) view(i) = static_cast<double>(i % 1000);
-      }
-      bring(x), bring(y);
-      launch(where, n, Axpy{2}, in(x), inout(y));
-      take(y);
-      {
-        const auto view = y.read_write(Box({5}, {300000}));
-        for (index_t i = 5; i < 300000; ++i) view(i) += 1;
-      }
-      bring(y);
-      launch(where, range(5, n - 9), Axpy{1}, in(x), inout(y));
-      launch(where, range(5, n - 9), Axpy{1}, in(x), inout(y));
-      take(y);
-      const auto view = y.read();
-      index_t wrong = 0;
-      for (index_t i = 0; i < n; ++i) {
-        const double value = static_cast<double>(i % 1000);
-        wrong += view(i) != (i < 5 || i >= n - 9 ? 2 : 4) * value + (i >= 5 && i < 300000 ? 1 : 0);
-      }
-      EXPECT_EQ(wrong, 0);
-    };
-    const auto nothing = [](const auto&) {};
-    if (mode == MemoryMode::Explicit)
-      run(
-          on(TypeParam{}), [](const auto& x) { x.prefetch(x.domain(), TypeParam{}); },
-          [](const auto& x) { x.flush(); });
-    else everywhere<TypeParam>([&](const auto& where) { run(where, nothing, nothing); });
-  }
 }
 
 template <class Edge, class Where, class Outside>

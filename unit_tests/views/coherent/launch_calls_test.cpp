@@ -87,21 +87,21 @@ TEST_F(LaunchCalls, AShortCopyWaitsForNoQueue) {
   if (checked_build) GTEST_SKIP() << "checked builds look at what kernels have written, too";
   for (const MemoryMode mode : {MemoryMode::Smart, MemoryMode::Pinned}) {
     SCOPED_TRACE(to_string(mode));
-    EXPECT_EQ(asked(full(mode)), (Calls{.kernels = 1, .copies = 2, .records = 3}));
-    EXPECT_EQ(asked(partial(mode)), (Calls{.kernels = 1, .copies = 3, .records = 4}));
-    EXPECT_EQ(asked(multikernel(mode)), (Calls{.kernels = 2, .copies = 2, .records = 4}));
+    EXPECT_EQ(asked(full(mode)), (Calls{.kernels = 1, .copies = 2, .records = 1}));
+    EXPECT_EQ(asked(partial(mode)), (Calls{.kernels = 1, .copies = 3, .records = 1}));
+    EXPECT_EQ(asked(multikernel(mode)), (Calls{.kernels = 2, .copies = 2, .records = 2}));
   }
 }
 TEST_F(LaunchCalls, PagesOfShortArraysWaitForNoQueue) {
   if (checked_build) GTEST_SKIP() << "checked builds look at what kernels have written, too";
-  EXPECT_EQ(asked(full(MemoryMode::Managed)), (Calls{.kernels = 1, .prefetches = 2, .records = 2}));
-  EXPECT_EQ(asked(partial(MemoryMode::Managed)), (Calls{.kernels = 1, .prefetches = 4, .records = 2}));
-  EXPECT_EQ(asked(multikernel(MemoryMode::Managed)), (Calls{.kernels = 2, .prefetches = 2, .records = 3}));
+  EXPECT_EQ(asked(full(MemoryMode::Managed)), (Calls{.kernels = 1, .prefetches = 2, .records = 1}));
+  EXPECT_EQ(asked(partial(MemoryMode::Managed)), (Calls{.kernels = 1, .prefetches = 4, .records = 1}));
+  EXPECT_EQ(asked(multikernel(MemoryMode::Managed)), (Calls{.kernels = 2, .prefetches = 2, .records = 2}));
 }
 TEST_F(LaunchCalls, MappedArraysAreCopiedByNobody) {
   if (checked_build) GTEST_SKIP() << "checked builds look at what kernels have written, too";
-  EXPECT_EQ(asked(full(MemoryMode::Mapped)), (Calls{.kernels = 1, .records = 1}));
-  EXPECT_EQ(asked(partial(MemoryMode::Mapped)), (Calls{.kernels = 1, .records = 1}));
+  EXPECT_EQ(asked(full(MemoryMode::Mapped)), (Calls{.kernels = 1}));
+  EXPECT_EQ(asked(partial(MemoryMode::Mapped)), (Calls{.kernels = 1}));
 }
 // The host asks and waits a few times at most for each piece of work.
 TEST_F(LaunchCalls, TheHostAsksSeldom) {
@@ -110,7 +110,7 @@ TEST_F(LaunchCalls, TheHostAsksSeldom) {
     SCOPED_TRACE(to_string(mode));
     for (const Calls& calls : {full(mode), partial(mode), multikernel(mode)}) {
       EXPECT_LE(calls.queries, 3U);
-      EXPECT_LE(calls.host_waits, 2 * calls.records);
+      EXPECT_LE(calls.host_waits, 2 * (calls.kernels + calls.copies + calls.prefetches));
     }
   }
 }
@@ -139,9 +139,12 @@ TEST_F(LaunchCalls, LongCopiesHaveQueuesOfTheirOwn) {
     EXPECT_GE(calls.queue_waits, 1U);
     EXPECT_LE(calls.queue_waits,
               3U);  // the second copy for the kernel, and for the first one where that goes on
-    calls.queue_waits = 0;
-    EXPECT_EQ(calls, mode == MemoryMode::Pinned ? (Calls{.kernels = 1, .copies = 2, .records = 3})
-                                                : (Calls{.kernels = 1, .prefetches = 2, .records = 2}));
+    // What queues wait for is recorded: the kernel's event, and that of the first copy where it goes on.
+    EXPECT_GE(calls.records, 1U);
+    EXPECT_LE(calls.records, 2U);
+    calls.queue_waits = calls.records = 0;
+    EXPECT_EQ(calls, mode == MemoryMode::Pinned ? (Calls{.kernels = 1, .copies = 2})
+                                                : (Calls{.kernels = 1, .prefetches = 2}));
   }
 }
 

@@ -1,6 +1,10 @@
 // Memory modes on machines of which something differs: pages that fault, hosts that may not touch managed
 // memory beside kernels, and links that mapped memory is read over.
 // SPDX-License-Identifier: Apache-2.0
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "views/coherent/executor_fixture.hpp"
 
 namespace {
@@ -105,6 +109,101 @@ TEST_F(MemoryModesOnMachines, WhereHostsMayNotTouchManagedMemoryBesideKernelsVie
       EXPECT_TRUE(has(reason, "concurrent_managed_access"));
     }
   }
+}
+
+// Rows that a device reads beside its part are at home with another one, which writes them each time.
+TEST_F(MemoryModesOnMachines, HalosOfManagedArraysAreReadWhereTheyAre) {
+  emulated::Config config = machine(2);
+  config.managed_page = 4096;
+  emulated::configure(config);
+  const index_t n = 8 * 4096 / 8;
+  const Numbers x("x", n, MemoryMode::Managed, main_in(Emulated{0})),
+      y("y", n, MemoryMode::Managed, main_in(Emulated{0}));
+  const auto step = [&] {
+    const auto where = across(Emulated{0}, Emulated{1});
+    launch(where, n, AddTo{1}, inout(x));
+    launch(where, range(1, n - 1), SumOfThree{}, in(x, halo(1, 1)), out(y));
+  };
+  step();
+  step();
+  wait(Emulated{0});
+  wait(Emulated{1});
+  const TransferCounters before = x.counters();
+
+  for (int k = 0; k < 5; ++k) step();
+  wait(Emulated{0});
+  wait(Emulated{1});
+
+  const TransferCounters after = x.counters();
+  EXPECT_EQ(after.prefetched_to_devices.bytes, before.prefetched_to_devices.bytes) << x.explain();
+  EXPECT_EQ(after.faults.count, before.faults.count);
+  EXPECT_EQ(y(n / 2 - 1), 3 * 7);  // of both devices' rows
+  EXPECT_EQ(y(n / 2), 3 * 7);
+  // A device that uses all of the array brings it.
+  launch(on(Emulated{1}), n, AddTo{1}, inout(x));
+  wait(Emulated{1});
+  EXPECT_GT(x.counters().prefetched_to_devices.bytes, after.prefetched_to_devices.bytes);
+  EXPECT_EQ(x.counters().faults.count, after.faults.count);
+  EXPECT_EQ(x(0), 8);
+}
+
+// ---- machines that lack a memory
+
+// What all modes do where a memory is missing: those that need it are refused with the reason, are smart
+// where they were only preferred, and the others are there.
+template <class Exception, class IsMissing>
+void expect_missing(index_t n, const IsMissing& is_missing, const char* reason) {
+  for (const MemoryMode mode :
+       {MemoryMode::Smart, MemoryMode::Pinned, MemoryMode::Managed, MemoryMode::Mapped, MemoryMode::Explicit,
+        MemoryMode::ExplicitPinned, MemoryMode::Implicit}) {
+    SCOPED_TRACE(to_string(mode));
+    const Numbers preferred("x", n, prefer(mode), main_in(Emulated{0}));
+    EXPECT_EQ(preferred.memory_mode(), is_missing(mode) ? MemoryMode::Smart : mode);
+    launch(on(Emulated{0}), length, Iota{5}, out(preferred));
+    if (!is_missing(mode)) {
+      EXPECT_EQ(Numbers("x", n, mode, main_in(Emulated{0})).memory_mode(), mode);
+      continue;
+    }
+    EXPECT_EQ(preferred(7), 12);
+    const std::string text = message_of<Exception>([&] { Numbers("x", n, mode, main_in(Emulated{0})); });
+    EXPECT_TRUE(has(text, "\"x\"")) << text;
+    EXPECT_TRUE(has(text, reason)) << text;
+  }
+}
+TEST_F(MemoryModesOnMachines, WithoutManagedMemoryThatModeIsMissing) {
+  emulated::Config config = machine(1);
+  config.managed_memory = false;
+  emulated::configure(config);
+  expect_missing<Error>(
+      length, [](MemoryMode mode) { return mode == MemoryMode::Managed; },
+      "cannot be in the memory mode managed, as Emulated{0}: it has no managed memory "
+      "(emulated::Config::managed_memory); choose another mode, or prefer(mode), which falls back to smart");
+}
+TEST_F(MemoryModesOnMachines, ALimitOnLockedPagesTakesTheModesThatNeedThem) {
+  emulated::Config config = machine(1);
+  config.pinned_capacity = 8 * length + 100;
+  emulated::configure(config);
+  const auto needs_locked = [](MemoryMode mode) {
+    return mode == MemoryMode::Pinned || mode == MemoryMode::ExplicitPinned || mode == MemoryMode::Mapped;
+  };
+
+  expect_missing<OutOfMemory>(2 * length, needs_locked, "the limit on locked pages, ");
+  const auto one = std::make_unique<Numbers>(filled("one", MemoryMode::Pinned));
+  expect_missing<OutOfMemory>(length, needs_locked, "leaves 100 B (emulated::Config::pinned_capacity)");
+  EXPECT_EQ((*one)(7), 7);
+}
+TEST_F(MemoryModesOnMachines, LockedPagesThatAreGivenBackMayBeLockedAgain) {
+  emulated::Config config = machine(1);
+  config.pinned_capacity = 8 * length;
+  emulated::configure(config);
+  for (int k = 0; k < 3; ++k) {
+    const Numbers x = filled("x", MemoryMode::Mapped);
+    launch(on(Emulated{0}), length, AddTo{5}, inout(x));
+    expect_values(x, 5);
+  }
+  emulated::Config wrong = machine(1);
+  wrong.pinned_capacity = -1;
+  EXPECT_TRUE(has(message_of<SettingError>([&] { emulated::configure(wrong); }), "pinned_capacity is -1"));
 }
 
 // Of what is declared, as the link is all that can be slower: that is what a real device would read at least.

@@ -3,19 +3,20 @@
 // - host views, elements: memory_modes_test.cpp (ManagedPagesComeBeforeTheyAreTouched,
 //   ExplicitArraysAreUsedWhereTheyAreOrNotAtAll, FullAccessMovesAnArrayInAndOut); here
 //   ImplicitLaunchesLeaveAloneWhatTheHostWrites
-// - regions: PartsAreCopiedAlone, ManagedPagesThatAreNotDeclaredFault there; launch_test.cpp
+// - regions: PartsAreCopiedAlone, ManagedPagesThatAreNotDeclaredFault there; here RegionsOfAllModes
 // - budgets, eviction: SharedArraysTakeNoBudget, ExplicitArraysAreNeverEvicted there; here
 //   ImplicitArraysNeedRoomForAll, PinnedArraysAreEvictedAsSmartOnes
-// - across: ManagedArraysAreSharedByDevicesAndHosts there; here SharesOfAllModes,
-// NoShareOfExplicitArraysIsBrought
+// - across: ManagedArraysAreSharedByDevicesAndHosts there, HalosOfManagedArraysAreReadWhereTheyAre in
+//   memory_modes_machines_test.cpp; here SharesOfAllModes, NoShareOfExplicitArraysIsBrought
 // - streamed: StreamsReadAndWriteTheHostsMemory there; random problems in left_out_test.cpp; here
 //   ManagedArraysThatAreStreamedFitADevice
 // - tasks: here TasksRefuseArraysThatDecideThemselves
 // - sequences: here SequencesOnOneDevice, SequencesOverDevices; random programs in sequence_programs_test.cpp
 // - failed kernels: AFailedKernelLosesWhatItWroteInSharedMemory there; here
-// ImplicitArraysOutliveFailedKernels
+//   FailedKernelsLoseNothingThatTheHostHas, ImplicitArraysOutliveFailedKernels
 // - where(): here ResidencesOfAllModes
-// - files: here ArraysInFilesAreSmart; adopt: AdoptedMemoryIsInTheModesThatItCanBeIn there
+// - files: here ArraysInFilesAreSmart; adopt: AdoptedMemoryIsInTheModesThatItCanBeIn there, and
+//   AdoptedMemoryIsInEveryModeThatItCanBeIn in memory_modes_devices_test.cpp
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <thread>
@@ -73,13 +74,41 @@ TEST_F(MemoryModesAt, SharesOfAllModes) {
   }
 }
 TEST_F(MemoryModesAt, NoShareOfExplicitArraysIsBrought) {
-  const Numbers x = filled("x", MemoryMode::Explicit);
-  x.prefetch(line(0, 500), Emulated{0});
-  const auto where = across(Emulated{0}, Emulated{1});
-  EXPECT_TRUE(has(message_of<NotCurrent>([&] { launch(where, 1000, AddTo{2}, inout(x)); }), "[500, 1000)"));
-  x.prefetch(line(500, 1000), Emulated{1});
-  launch(where, 1000, AddTo{2}, inout(x));
-  expect_values(x, 1, 2);
+  for (const MemoryMode mode : {MemoryMode::Explicit, MemoryMode::ExplicitPinned}) {
+    const Numbers x = filled("x", mode);
+    x.prefetch(line(0, 500), Emulated{0});
+    const auto where = across(Emulated{0}, Emulated{1});
+    EXPECT_TRUE(has(message_of<NotCurrent>([&] { launch(where, 1000, AddTo{2}, inout(x)); }), "[500, 1000)"));
+    x.prefetch(line(500, 1000), Emulated{1});
+    launch(where, 1000, AddTo{2}, inout(x));
+    expect_values(x, 1, 2);
+  }
+}
+
+// Items [100, 200) and a neighbour to each side.
+TEST_F(MemoryModesAt, RegionsOfAllModes) {
+  for (const MemoryMode mode : all_modes) {
+    SCOPED_TRACE(to_string(mode));
+    const Numbers x = filled("x", mode), y = filled("y", mode);
+    if (is_explicit(mode)) {
+      x.prefetch(line(100, 200), Emulated{0});
+      const auto sums = [&] {
+        launch(on(Emulated{0}), range(100, 200), SumOfThree{}, in(x, halo(1, 1)), out(y));
+      };
+      EXPECT_TRUE(has(message_of<NotCurrent>(sums), "\"x\" is read at [99, 100)"));
+      x.prefetch(line(99, 201), Emulated{0});
+    }
+    launch(on(Emulated{0}), range(100, 200), SumOfThree{}, in(x, halo(1, 1)), out(y));
+    if (is_explicit(mode)) y.flush();
+    EXPECT_EQ(y(100), 300);
+    EXPECT_EQ(y(199), 597);
+    EXPECT_EQ(y(200), 200);  // not an item
+    const TransferCounters counters = x.counters();
+    EXPECT_EQ(counters.host_to_device.bytes, mode == MemoryMode::Implicit ? 8000U
+                                             : is_shared(mode)            ? 0U
+                                                                          : 816U);
+    EXPECT_EQ(counters.prefetched_to_devices.bytes, mode == MemoryMode::Managed ? 816U : 0U);
+  }
 }
 
 TEST_F(MemoryModesAt, ImplicitArraysNeedRoomForAll) {
@@ -102,6 +131,20 @@ TEST_F(MemoryModesAt, PinnedArraysAreEvictedAsSmartOnes) {
     expect_values(x, 1, 3);
     expect_values(y, 1, 3);
     coherent::set_budget(Emulated{0}, no_budget);
+  }
+}
+
+// A kernel that fails has copied nothing back: the host's values are those of before.
+TEST_F(MemoryModesAt, FailedKernelsLoseNothingThatTheHostHas) {
+  for (const MemoryMode mode :
+       {MemoryMode::Smart, MemoryMode::Pinned, MemoryMode::Explicit, MemoryMode::ExplicitPinned}) {
+    SCOPED_TRACE(to_string(mode));
+    const Numbers x = filled("x", mode);
+    if (is_explicit(mode)) x.prefetch(x.domain(), Emulated{0});
+    emulated::fail(emulated::Fault::Kernel, 1);
+    launch(on(Emulated{0}), range(10, 20), AddTo{5}, inout(x));
+    EXPECT_THROW(x.flush(), KernelError);
+    expect_values(x, 1, 0);
   }
 }
 

@@ -263,15 +263,17 @@ TEST_F(MemoryModes, ExplicitArraysAreUsedWhereTheyAreOrNotAtAll) {
 }
 
 TEST_F(MemoryModes, ExplicitArraysAreNeverEvicted) {
-  const Numbers a = filled("a", MemoryMode::Explicit), b = filled("b", MemoryMode::Smart);
-  coherent::set_budget(Emulated{0}, 8 * length + 100);
-  a.prefetch(a.domain(), Emulated{0});
-  const std::string text =
-      message_of<OutOfMemory>([&] { launch(on(Emulated{0}), length, AddTo{5}, inout(b)); });
-  EXPECT_TRUE(has(text, "\"a\"")) << text;
-  launch(on(Emulated{0}), length, AddTo{5}, inout(a));
-  a.flush();
-  expect_values(a, 1, 5);
+  for (const MemoryMode mode : {MemoryMode::Explicit, MemoryMode::ExplicitPinned}) {
+    const Numbers a = filled("a", mode), b = filled("b", MemoryMode::Smart);
+    coherent::set_budget(Emulated{0}, 8 * length + 100);
+    a.prefetch(a.domain(), Emulated{0});
+    const std::string text =
+        message_of<OutOfMemory>([&] { launch(on(Emulated{0}), length, AddTo{5}, inout(b)); });
+    EXPECT_TRUE(has(text, "\"a\"")) << text;
+    launch(on(Emulated{0}), length, AddTo{5}, inout(a));
+    a.flush();
+    expect_values(a, 1, 5);
+  }
 }
 
 // A launch or a host view goes well exactly where the oracle has current values.
@@ -394,8 +396,11 @@ TEST_F(MemoryModes, AdoptedMemoryIsInTheModesThatItCanBeIn) {
   using Plain = MDArray<std::int64_t, Serial, rank<1>>;
   const auto plain = create<Plain>("plain", length);
   const auto on_device = create<View<std::int64_t, Emulated, RankExtents<1>, LayoutRight>>("device", length);
-  for (const MemoryMode mode : {MemoryMode::Smart, MemoryMode::Explicit, MemoryMode::Implicit})
-    EXPECT_EQ(Numbers::adopt("x", plain, mode).memory_mode(), mode);
+  for (const MemoryMode mode : {MemoryMode::Smart, MemoryMode::Explicit, MemoryMode::Implicit}) {
+    const Numbers x = Numbers::adopt("x", plain, mode);
+    EXPECT_EQ(x.memory_mode(), mode);
+    EXPECT_TRUE(has(x.explain(), "memory mode " + std::string(to_string(mode)))) << x.explain();
+  }
   for (const MemoryMode mode : {MemoryMode::Managed, MemoryMode::Mapped, MemoryMode::Pinned}) {
     const std::string text = message_of<Error>([&] { Numbers::adopt("x", on_device, mode); });
     EXPECT_TRUE(has(text, "\"x\", whose memory was adopted, cannot be in the memory mode " +
