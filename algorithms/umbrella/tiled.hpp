@@ -7,4 +7,5 @@
 #include <strata/algorithms/linear/tiled/tiled_files.hpp>
 #include <strata/algorithms/linear/tiled/tiled_lu.hpp>
 #include <strata/algorithms/linear/tiled/tiled_product.hpp>
+#include <strata/algorithms/linear/tiled/tiled_trsm.hpp>
 #include <strata/strata.hpp>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstddef>
+#include <cstdlib>
 #include <limits>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -31,6 +33,12 @@ struct Functions {
   void (*getrf)(Int, Int, T*, Int, int*, int*);
 };
 
+// By the variable STRATA_HOST_BLAS; empty: any.
+std::string asked_library() {
+  const char* const asked = secure_getenv("STRATA_HOST_BLAS");
+  return asked == nullptr ? "" : asked;
+}
+
 struct HostBlas {
   std::string name;
   Functions<float> of_float;
@@ -43,9 +51,12 @@ struct HostBlas {
 
  private:
   HostBlas() {
-    static_cast<void>(load("libopenblas.so.0", "libopenblas.so.0") ||
-                      load("libmkl_rt.so.2", "libmkl_rt.so.2") || load("libmkl_rt.so", "libmkl_rt.so") ||
-                      load("libblas.so.3", "liblapack.so.3"));
+    if (const std::string asked = asked_library(); !asked.empty())
+      static_cast<void>(load(asked.c_str(), asked.c_str()));
+    else
+      static_cast<void>(load("libopenblas.so.0", "libopenblas.so.0") ||
+                        load("libmkl_rt.so.2", "libmkl_rt.so.2") || load("libmkl_rt.so", "libmkl_rt.so") ||
+                        load("libblas.so.3", "liblapack.so.3"));
   }
 
   bool load(const char* blas, const char* lapack) {
@@ -117,12 +128,15 @@ void factor_without_pivots(T* a, index_t n, index_t lda) {
 }  // namespace
 
 void require_host_blas() {
-  if (HostBlas::get().name.empty())
-    throw Error(
-        "Backend::Vendor needs a BLAS and a LAPACK on the host, and none of libopenblas.so.0, libmkl_rt.so "
-        "and "
-        "libblas.so.3 with liblapack.so.3 can be loaded: install OpenBLAS (Debian: libopenblas0), name its "
-        "folder in LD_LIBRARY_PATH, or use Backend::Strata");
+  if (!HostBlas::get().name.empty()) return;
+  const std::string asked = asked_library();
+  throw Error(
+      "Backend::Vendor needs a BLAS and a LAPACK on the host, and " +
+      (asked.empty()
+           ? "none of libopenblas.so.0, libmkl_rt.so and libblas.so.3 with liblapack.so.3 can be loaded"
+           : "\"" + asked + "\", which STRATA_HOST_BLAS names, cannot be loaded or lacks functions of them") +
+      ": install OpenBLAS (Debian: libopenblas0), name its folder in LD_LIBRARY_PATH, or use "
+      "Backend::Strata");
 }
 
 void host_library_run(bool is_double, const GemmCall& g) {

@@ -1,8 +1,9 @@
 // The BLAS and LAPACK of the host, found when the first call needs them.
 //
 // Looked for, in this order: OpenBLAS (libopenblas.so.0), MKL (libmkl_rt.so.2, libmkl_rt.so), and what the
-// system calls libblas.so.3 and liblapack.so.3. They are loaded (dlopen), not linked. Their Fortran functions
-// with integers of 32 bits are called.
+// system calls libblas.so.3 and liblapack.so.3; or only what the variable STRATA_HOST_BLAS names, a file that
+// has both. They are loaded (dlopen), not linked. Their Fortran functions with integers of 32 bits are
+// called.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

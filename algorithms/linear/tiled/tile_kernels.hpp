@@ -61,6 +61,16 @@ struct TileSolveKernel {
   }
 };
 
+/// tile = factor tile, which is not read where factor is 0; over its rows and columns.
+template <class T>
+struct TileScaleKernel {
+  T factor;
+
+  STRATA_FUNCTION void operator()(index_t i, index_t j, auto tile) const {
+    tile(i, j) = factor == T(0) ? T(0) : factor * tile(i, j);
+  }
+};
+
 /// The tile is the identity; over its rows and columns.
 struct TileIdentityKernel {
   STRATA_FUNCTION void operator()(index_t i, index_t j, auto tile) const { tile(i, j) = i == j ? 1 : 0; }

@@ -108,6 +108,18 @@ struct TileTrsm {
   }
 };
 
+/// tile = factor tile, which is not read where factor is 0
+template <class T>
+struct TileScale {
+  T factor;
+
+  template <class D>
+  void operator()(const Queue<D>& queue, const auto& tile) const {
+    parallel_for("scale", on(queue), mdrange({tile.extent(0), tile.extent(1)}),
+                 with(TileScaleKernel<T>{factor}, tile));
+  }
+};
+
 /// inverse = t^-1, with zeros in the other triangle
 template <class T>
 struct TileInverse {

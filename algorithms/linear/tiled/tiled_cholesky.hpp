@@ -12,13 +12,13 @@
 
 #include <vector>
 
-#include <strata/algorithms/linear/tiled/tiled_options.hpp>
+#include <strata/algorithms/linear/tiled/tiled_trsm.hpp>
 
 namespace strata::inline STRATA_ABI::linear {
 
 /// The lower factor L of a symmetric positive definite matrix takes its place: A = L L^T; above the diagonal,
 /// values are unspecified. `a` is square, with all tiles or the lower ones only. Throws NotPositiveDefinite,
-/// also for NaN: then values of `a` are lost; ShapeMismatch where it is not square.
+/// also for NaN and Inf: then values of `a` are lost; ShapeMismatch where it is not square.
 template <class T, Place Where>
 TaskReport cholesky(const TiledMatrix<T>& a, const Where& where, const TiledOptions& options = {}) {
   namespace d = strata::detail;
@@ -76,33 +76,10 @@ TaskReport solve(const TiledMatrix<T>& l, const TiledMatrix<T>& b, const Where& 
                        b.rows());
   d::check_tiled_backend(where, options.backend);
   const d::TileBackend by{options.backend, options.tf32};
-  const index_t tiles = l.tile_rows();
 
   TaskGraph graph("linear::solve with " + l.label());
-  const auto extent = [&](index_t k, index_t j, int r) {
-    return static_cast<double>(b.tile(k, j).extent(r));
-  };
-  const auto eliminate = [&](index_t k, index_t j, bool transpose) {
-    graph.call("solve trsm", d::TileTrsm<T>{by, {false, transpose}}, in(l.tile(k, k)), inout(b.tile(k, j)))
-        .work(extent(k, j, 0) * extent(k, j, 0) * extent(k, j, 1));
-  };
-  const auto update = [&](index_t i, index_t k, index_t j, bool transpose) {
-    const auto& factor = transpose ? l.tile(k, i) : l.tile(i, k);
-    graph
-        .call("solve gemm", d::TileGemm<T>{by, -1, 1, transpose, false}, in(factor), in(b.tile(k, j)),
-              inout(b.tile(i, j)))
-        .work(2 * extent(i, j, 0) * extent(k, j, 0) * extent(k, j, 1));
-  };
-  for (index_t k = 0; k < tiles; ++k)
-    for (index_t j = 0; j < b.tile_columns(); ++j) {
-      eliminate(k, j, false);
-      for (index_t i = k + 1; i < tiles; ++i) update(i, k, j, false);
-    }
-  for (index_t k = tiles - 1; k >= 0; --k)
-    for (index_t j = 0; j < b.tile_columns(); ++j) {
-      eliminate(k, j, true);
-      for (index_t i = 0; i < k; ++i) update(i, k, j, true);
-    }
+  for (const bool transpose : {false, true})
+    d::add_trsm(graph, by, {.transpose = transpose}, l, b, false, {"solve trsm", "solve gemm"});
   return graph.run(where, options.run);
 }
 

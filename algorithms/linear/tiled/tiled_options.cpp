@@ -8,7 +8,7 @@ namespace linear {
 NotPositiveDefinite::NotPositiveDefinite(const std::string& label, index_t failed_row, index_t tile_order)
     : Error("linear::cholesky: \"" + label + "\" is not positive definite: the pivot of row " +
             std::to_string(failed_row) + ", in tile (" + std::to_string(failed_row / tile_order) + ", " +
-            std::to_string(failed_row / tile_order) + "), is negative, 0 or not a number"),
+            std::to_string(failed_row / tile_order) + "), is negative, 0 or not finite"),
       row(failed_row),
       tile(failed_row / tile_order) {}
 

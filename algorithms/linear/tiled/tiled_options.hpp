@@ -30,7 +30,7 @@ struct TiledOptions {
   bool tf32 = false;  ///< cuBLAS may round float factors to TF32: several times as fast, errors near 1e-3
 };
 
-/// A matrix has no Cholesky factor: the pivot of a row is not positive, or not a number.
+/// A matrix has no Cholesky factor: the pivot of a row is not positive, or not finite.
 class NotPositiveDefinite : public Error {
  public:
   /// `row` of the matrix `label`, whose tiles are of order `tile`.

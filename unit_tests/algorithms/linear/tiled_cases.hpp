@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
@@ -59,6 +60,18 @@ Dense values_of(const TiledMatrix<T>& a) {
   a.read([&](index_t i, index_t j, T value) { values(i, j) = static_cast<double>(value); });
   return values;
 }
+/// Of all elements of two matrices of one shape.
+template <class T>
+bool have_same_bits(const TiledMatrix<T>& a, const TiledMatrix<T>& b) {
+  bool same = true;
+  a.read([&](index_t i, index_t j, T value) {
+    const auto tile = b.tile(i / b.tile_order(), j / b.tile_order()).read();
+    const T other = tile(i % b.tile_order(), j % b.tile_order());
+    same = same && std::memcmp(&value, &other, sizeof(T)) == 0;
+  });
+  return same;
+}
+
 /// NaN counts as infinitely far.
 inline double distance(const Dense& a, const Dense& b, bool lower = false) {
   double most = 0;

@@ -116,17 +116,6 @@ TYPED_TEST(TiledLu, FactorsAndSolutionsHaveSmallResiduals) {
   }
 }
 
-template <class T>
-bool have_same_bits(const TiledMatrix<T>& a, const TiledMatrix<T>& b) {
-  bool same = true;
-  a.read([&](index_t i, index_t j, T value) {
-    const auto tile = b.tile(i / b.tile_order(), j / b.tile_order()).read();
-    const T other = tile(i % b.tile_order(), j % b.tile_order());
-    same = same && std::memcmp(&value, &other, sizeof(T)) == 0;
-  });
-  return same;
-}
-
 // Whatever the order of tasks, what each tile goes through is the same.
 TYPED_TEST(TiledLu, OfADeviceHaveTheSameBitsWhateverTheScheduleAndTheBudget) {
   Random draw;

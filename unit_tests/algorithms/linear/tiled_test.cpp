@@ -2,12 +2,15 @@
 // schedulers give what plain loops on the host give.
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include <strata/algorithms/linear/tiled/tiled_cholesky.hpp>
 #include <strata/algorithms/linear/tiled/tiled_product.hpp>
+#include <strata/algorithms/linear/tiled/tiled_trsm.hpp>
 
 #include "algorithms/linear/tiled_cases.hpp"
 #include "messages.hpp"
@@ -129,7 +132,8 @@ TYPED_TEST(TiledLinear, ProductsAreThoseOfPlainLoops) {
 
 TYPED_TEST(TiledLinear, WhatIsNotPositiveDefiniteIsNamedByRowAndTile) {
   const index_t n = 100, tile = 32;
-  for (const double bad : {-1.0, std::numeric_limits<double>::quiet_NaN()})
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  for (const double bad : {-1.0, 0.0, std::numeric_limits<double>::quiet_NaN(), infinity})
     for (const auto backend : {linear::Backend::Strata, linear::Backend::Vendor})
       for (const index_t row : {index_t{0}, index_t{31}, index_t{70}, index_t{99}}) {
         if (backend == linear::Backend::Vendor && std::is_same_v<TypeParam, AnyHost> &&
@@ -150,6 +154,139 @@ TYPED_TEST(TiledLinear, WhatIsNotPositiveDefiniteIsNamedByRowAndTile) {
               << error.what();
         }
       }
+}
+
+// Of one that is below the diagonal the row is named, as its pivot is what it spoils first.
+TYPED_TEST(TiledLinear, AnInfiniteElementBelowTheDiagonalIsNamedByItsRow) {
+  const auto backends = {linear::Backend::Strata, linear::Backend::Vendor};
+  for (const auto backend : backends)
+    for (const index_t row : {index_t{31}, index_t{70}}) {
+      if (backend == linear::Backend::Vendor && std::is_same_v<TypeParam, AnyHost> &&
+          !linear::has_host_blas())
+        continue;
+      const auto a = TiledMatrix<double>::symmetric("a", 100, 32);
+      a.fill([&](index_t i, index_t j) {
+        return i == j ? 1.0 : i == row && j == 3 ? std::numeric_limits<double>::infinity() : 0.001;
+      });
+      linear::TiledOptions options;
+      options.backend = backend;
+      try {
+        linear::cholesky(a, on(TypeParam{}), options);
+        ADD_FAILURE() << "nothing was thrown";
+      } catch (const linear::NotPositiveDefinite& error) {
+        EXPECT_EQ(error.row, row);
+        EXPECT_NE(std::string(error.what()).find("is negative, 0 or not finite"), std::string::npos);
+      }
+    }
+}
+
+// Whatever the order of tasks and the room, what each tile goes through is the same.
+TYPED_TEST(TiledLinear, ResultsHaveTheSameBitsWhateverTheScheduleAndTheBudget) {
+  Random draw;
+  const index_t n = 130, tile = 32;
+  const Dense positive = random_positive(draw, n), b = random_dense(draw, n, n);
+  struct Results {
+    TiledMatrix<double> l, product, square, solved;
+  };
+  const auto run = [&](const linear::TiledOptions& options) {
+    const Results r{TiledMatrix<double>::symmetric("l", n, tile), TiledMatrix<double>("product", n, n, tile),
+                    TiledMatrix<double>::symmetric("square", n, tile),
+                    TiledMatrix<double>("solved", n, n, tile)};
+    const TiledMatrix<double> tb("b", n, n, tile);
+    fill(r.l, positive), fill(tb, b), fill(r.product, b), fill(r.square, positive), fill(r.solved, b);
+    linear::cholesky(r.l, on(TypeParam{}), options);
+    linear::gemm(2, tb, tb, -1, r.product, on(TypeParam{}), options);
+    linear::syrk(-1, tb, 1, r.square, on(TypeParam{}), options);
+    linear::trsm({.side = linear::Side::Right}, 1, r.l, r.solved, on(TypeParam{}), options);
+    return r;
+  };
+  for (const auto backend : {linear::Backend::Strata, linear::Backend::Vendor}) {
+    if (backend == linear::Backend::Vendor && std::is_same_v<TypeParam, AnyHost> && !linear::has_host_blas())
+      continue;
+    linear::TiledOptions options;
+    options.backend = backend;
+    options.run.scheduler = "eager";
+    const Results first = run(options);
+    for (const char* const scheduler : {"data-aware", "darts", "lws"}) {
+      options.run.scheduler = scheduler;
+      options.run.queues = 3;
+      this->set_budgets(4 * tile * tile * 8);
+      const Results second = run(options);
+      this->set_budgets(index_t{1} << 40);
+
+      EXPECT_TRUE(have_same_bits(first.l, second.l)) << scheduler;
+      EXPECT_TRUE(have_same_bits(first.product, second.product)) << scheduler;
+      EXPECT_TRUE(have_same_bits(first.square, second.square)) << scheduler;
+      EXPECT_TRUE(have_same_bits(first.solved, second.solved)) << scheduler;
+    }
+  }
+}
+
+template <class T, class Run>
+void check_trsm(Random& draw, const Run& run_somewhere) {
+  const auto extent = [&] { return draw(0, 9) == 0 ? draw(0, 1) : draw(2, 120); };
+  const linear::TriangularSystem system{draw(0, 1) == 0 ? linear::Side::Left : linear::Side::Right,
+                                        draw(0, 1) == 0 ? linear::Triangle::Lower : linear::Triangle::Upper,
+                                        draw(0, 1) == 0, draw(0, 1) == 0};
+  const bool right = system.side == linear::Side::Right, upper = system.triangle == linear::Triangle::Upper;
+  const index_t n = extent(), others = extent(), tile = random_tile(draw);
+  const double alpha = static_cast<double>(draw(-1, 2));
+  const Dense b = right ? random_dense(draw, others, n) : random_dense(draw, n, others);
+  // What counts has small elements off the diagonal; the rest is not read.
+  Dense a = random_dense(draw, n, n), op(n, n);
+  for (index_t i = 0; i < n; ++i)
+    for (index_t j = 0; j < n; ++j) {
+      const bool counts = i == j ? !system.unit_diagonal : upper == (j > i);
+      a(i, j) = i == j ? 2 + a(i, j) / 2 : a(i, j) / static_cast<double>(n);
+      const double value = counts ? a(i, j) : i == j ? 1 : 0;
+      (system.transpose ? op(j, i) : op(i, j)) = value;
+      if (!counts) a(i, j) = std::numeric_limits<double>::quiet_NaN();
+    }
+  const auto ta =
+      !upper && draw(0, 1) == 0 ? TiledMatrix<T>::symmetric("a", n, tile) : TiledMatrix<T>("a", n, n, tile);
+  const TiledMatrix<T> x("x", b.rows, b.columns, tile);
+  fill(ta, a);
+  if (alpha == 0) x.fill([](index_t, index_t) { return std::numeric_limits<T>::quiet_NaN(); });
+  else fill(x, b);
+
+  const bool tf32 = run_somewhere(tile * tile * static_cast<index_t>(sizeof(T)),
+                                  [&](const auto& where, const linear::TiledOptions& options) {
+                                    linear::trsm(system, static_cast<T>(alpha), ta, x, where, options);
+                                  });
+
+  Dense expected = b, product(b.rows, b.columns);
+  for (double& value : expected.values) value *= alpha;
+  if (right) add_product(product, 1, values_of(x), op, false);
+  else add_product(product, 1, op, values_of(x), false);
+  EXPECT_LE(distance(product, expected), tolerance<T>(n, 8, tf32, 2))
+      << n << ", " << others << ", " << tile << ", " << right << upper << system.transpose
+      << system.unit_diagonal << ", " << alpha;
+}
+
+TYPED_TEST(TiledLinear, TriangularSystemsAreSolvedAsBlasDoes) {
+  Random draw;
+  const auto run = [&](index_t bytes, const auto& f) { return this->run_somewhere(draw, bytes, f); };
+  for (int trial = 0; trial < trials(40); ++trial) {
+    check_trsm<float>(draw, run);
+    check_trsm<double>(draw, run);
+  }
+}
+
+TEST(TiledLinear, TriangularSystemsThatDoNotFitAreSaid) {
+  const TiledMatrix<double> a("a", 10, 10, 8), wide("wide", 10, 20, 8), b("b", 20, 10, 8);
+  const auto s = TiledMatrix<double>::symmetric("s", 10, 8);
+  const auto where = on(Emulated{0});
+
+  EXPECT_EQ(message_of<ShapeMismatch>([&] { linear::trsm({}, 1, a, b, where); }),
+            "linear::trsm: the columns of \"a\" (10 x 10 in tiles of order 8) are not as many as the rows of "
+            "\"b\" (20 x 10 in tiles of order 8)");
+  EXPECT_NO_THROW(linear::trsm({.side = linear::Side::Right, .unit_diagonal = true}, 1, a, b, where));
+  EXPECT_EQ(
+      message_of<ShapeMismatch>([&] { linear::trsm({.triangle = linear::Triangle::Upper}, 1, s, a, where); }),
+      "linear::trsm: \"s\" (10 x 10 in tiles of order 8, symmetric) has its lower tiles only");
+  EXPECT_THROW(linear::trsm({}, 1, wide, a, where), ShapeMismatch);
+  EXPECT_THROW(linear::trsm({}, 1, a, s, where), ShapeMismatch);
+  EXPECT_THROW(linear::trsm({}, 1, a, a, where), AccessConflict);
 }
 
 TEST(TiledLinear, ShapesThatDoNotFitAreSaid) {
@@ -194,6 +331,25 @@ TEST(TiledLinear, OfTheHostUseTheLibraryThatWasFound) {
 
   EXPECT_FALSE(linear::host_blas_name().empty());
   EXPECT_LE(distance(values_of(a), values_of(same)), tolerance<float>(150, 1));
+}
+
+// In a process of its own, as a library is looked for once.
+TEST(TiledLinear, WhatToInstallIsSaidWhereTheHostHasNoBlas) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto tries = [] {
+    setenv("STRATA_HOST_BLAS", "libno_such_blas.so", 1);
+    const auto a = TiledMatrix<double>::symmetric("a", 10, 4);
+    a.fill([](index_t i, index_t j) { return i == j ? 1.0 : 0.0; });
+    const std::string text = message_of<Error>([&] { linear::cholesky(a, on(Threads{})); });
+    linear::TiledOptions own;
+    own.backend = linear::Backend::Strata;
+    linear::cholesky(a, on(Threads{}), own);  // nothing was changed, and this needs no library
+    std::fprintf(stderr, "%d %s", static_cast<int>(linear::has_host_blas()), text.c_str());
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(tries(), ::testing::ExitedWithCode(0),
+              "0 Backend::Vendor needs a BLAS and a LAPACK on the host, and \"libno_such_blas.so\", which "
+              "STRATA_HOST_BLAS names, cannot be loaded .*: install OpenBLAS");
 }
 
 TEST(TiledLinear, ABudgetBelowThreeTilesIsSaid) {
