@@ -205,9 +205,19 @@ class Flow {
     const Statistics time = statistics(both.seconds);
     report_.add({both.name + ", over the better alone", D::name, n, "float", time,
                  time.median / std::min(host, gpu), "x", none, none});
+    const double ideal = 1 / (1 / host + 1 / gpu);
+    report_.add({with_threads("flow, ideal", threads),
+                 D::name,
+                 n,
+                 "float",
+                 {ideal, ideal, ideal},
+                 ideal * 1e6,
+                 "us",
+                 none,
+                 none});
     if (gpu < 0.1 * host) return;  // the host is too slow to help
-    report_.add({both.name + ", over the ideal", D::name, n, "float", time,
-                 time.median * (1 / host + 1 / gpu), "x", none, none});
+    report_.add(
+        {both.name + ", over the ideal", D::name, n, "float", time, time.median / ideal, "x", none, none});
   }
 
   // ---- claims

@@ -3,8 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +22,12 @@ namespace perf {
 struct SimulatedMachine {
   std::map<std::string, double> rates = {};  ///< of tasks, by label: work a second; others as they know them
   double host_bytes_per_second = 0;          ///< of each device's link of the host, each way; 0: the same
+};
+
+/// Of several graphs, one after the other.
+struct PlannedSimulation : strata::tasks::Simulation {
+  double limit_seconds =
+      0;  ///< of each graph the longer: its longest device computes, or the host's links carry
 };
 
 class PlannedRuns {
@@ -39,14 +47,16 @@ class PlannedRuns {
   }
   /// All graphs, one after the other, on devices whose kernels run in turn; by the scheduler that they had,
   /// or another one.
-  strata::tasks::Simulation simulate(const SimulatedMachine& machine = {},
-                                     const std::string& scheduler = "") const {
+  PlannedSimulation simulate(const SimulatedMachine& change = {}, const std::string& scheduler = "") const {
     using namespace strata;
-    tasks::Simulation all;
+    PlannedSimulation all;
     for (const Run& run : runs_) {
       Believing by(run.machine,
                    tasks::make_scheduler(scheduler.empty() ? scheduler_ : scheduler, run.options));
-      const tasks::Simulation one = tasks::simulate(run.graph, changed(run.machine, machine), by);
+      const tasks::Machine machine = changed(run.machine, change);
+      const tasks::Simulation one = tasks::simulate(run.graph, machine, by);
+      all.limit_seconds += std::max(*std::max_element(one.busy_seconds.begin(), one.busy_seconds.end()),
+                                    link_seconds(machine, one));
       all.seconds += one.seconds;
       all.traffic.to_devices += one.traffic.to_devices;
       all.traffic.from_devices += one.traffic.from_devices;
@@ -61,6 +71,23 @@ class PlannedRuns {
     strata::tasks::TaskDag graph;
     strata::tasks::Machine machine;
   };
+  // That the host's links carry what was copied, all together.
+  static double link_seconds(const strata::tasks::Machine& machine, const strata::tasks::Simulation& run) {
+    using namespace strata;
+    double bytes_per_second = 0;
+    bool is_duplex = true;
+    std::set<int> links;
+    for (tasks::DeviceId device = 0; device < machine.num_devices(); ++device)
+      links.insert(machine.link_between(tasks::host, device));
+    for (const int number : links) {
+      const tasks::Link& link = machine.links()[static_cast<std::size_t>(number)];
+      bytes_per_second += link.bytes_per_second;
+      is_duplex = is_duplex && link.duplex;
+    }
+    const auto to = static_cast<double>(run.traffic.to_devices),
+               from = static_cast<double>(run.traffic.from_devices);
+    return (is_duplex ? std::max(to, from) : to + from) / bytes_per_second;
+  }
   // Kernels of a run are called LABEL/BYTES/VERSIONS.
   static strata::tasks::Machine changed(const strata::tasks::Machine& known, const SimulatedMachine& change) {
     using namespace strata;

@@ -70,11 +70,17 @@ class SharedLaunches {
   }
 
  private:
-  /// Of a shared launch, or of several: seconds in which it was decided who does what, and all.
+  /// Of a shared launch, or of several one after the other.
   struct Claims {
-    double deciding = 0, all = 0;
-    Claims operator+(const Claims& b) const { return {deciding + b.deciding, all + b.all}; }
+    double deciding = 0, all = 0, tail = 0;  ///< seconds: who does what was decided, all, tails
+    double host_items = 0, items = 0;        ///< of the host, and of all
+    int host_parts = 0;                      ///< that the host took
+    Claims operator+(const Claims& b) const {
+      return {deciding + b.deciding,     all + b.all,     tail + b.tail,
+              host_items + b.host_items, items + b.items, host_parts + b.host_parts};
+    }
   };
+  /// The host is the first device of all launches that are shared.
   template <class Launch>
   static Claims claims_of(const Launch& launch) {
     if constexpr (std::is_void_v<decltype(launch())>) {
@@ -82,7 +88,13 @@ class SharedLaunches {
       return {};
     } else {
       const strata::SharedReport report = launch();
-      return {report.claim_seconds, report.seconds};
+      const auto& host = report.devices.front();
+      return {report.claim_seconds,
+              report.seconds,
+              report.tail,
+              static_cast<double>(host.items),
+              static_cast<double>(report.items),
+              host.claims};
     }
   }
 
@@ -195,10 +207,10 @@ class SharedLaunches {
     const std::vector<float> expected = values();
     strata::Balance adaptive;
     const auto weighted = both.weighted({1 / host, 1 / gpu});
-    std::vector<double> deciding;
+    std::vector<Claims> launches;  // of the timed ones
     const auto add = [&](const std::string& how, const auto& work) {
       for (int k = 0; k < 6; ++k) work();  // speeds are learned
-      deciding.clear();
+      launches.clear();
       std::vector<double> seconds;
       for (int k = 0; k < options_.reps_or(15); ++k) seconds.push_back(seconds_of(work));
       report_.check(agree(values(), expected, kind), name + ", " + how + ": other values than on Serial");
@@ -212,13 +224,8 @@ class SharedLaunches {
     };
     add("weighted", [&] { done(weighted); });
     add("adaptive", [&] { done(both.adaptive(adaptive)); });
-    add("dynamic", [&] {
-      const Claims claims = done(both.dynamic());
-      deciding.push_back(claims.all > 0 ? claims.deciding / claims.all : 0);
-    });
-    const Statistics share = statistics(deciding);
-    report_.add(
-        {name + ", dynamic, claims", D::name, n, "float", share, 100 * share.median, "%", none, none});
+    add("dynamic", [&] { launches.push_back(done(both.dynamic())); });
+    add_claims(name + ", dynamic", n, launches, gpu >= 0.1 * host);
     if (is_managed) {
       const strata::DynamicOptions by_kernels{.claimed_by = strata::ClaimedBy::Kernels};
       add("kernels claim", [&] { done(both.dynamic(by_kernels)); });
@@ -233,7 +240,8 @@ class SharedLaunches {
       report_.add({name + ", GPU only, what claims of kernels add", D::name, n, "float", more,
                    100 * more.median, "%", none, none});
     }
-    for (const auto& [how, seconds] : {std::pair{"host only", host}, std::pair{"GPU only", gpu}})
+    for (const auto& [how, seconds] : {std::pair{"host only", host}, std::pair{"GPU only", gpu},
+                                       std::pair{"ideal", 1 / (1 / host + 1 / gpu)}})
       report_.add({name + ", " + how,
                    D::name,
                    n,
@@ -243,6 +251,21 @@ class SharedLaunches {
                    "us",
                    none,
                    none});
+  }
+  // Medians over launches. `has_work`: the host's speed is worth having; then it is to take a part.
+  void add_claims(const std::string& name, index_t n, const std::vector<Claims>& launches, bool has_work) {
+    const auto row = [&](const std::string& what, const char* unit, const auto& value_of) {
+      std::vector<double> values;
+      for (const Claims& claims : launches) values.push_back(value_of(claims));
+      const Statistics of_values = statistics(values);
+      report_.add({name + ", " + what, D::name, n, "float", of_values, of_values.median, unit, none, none});
+    };
+    const auto part = [](double some, double all) { return all > 0 ? 100 * some / all : 0; };
+    row("claims", "%", [&](const Claims& c) { return part(c.deciding, c.all); });
+    row("share of the host", "%", [&](const Claims& c) { return part(c.host_items, c.items); });
+    row("tail", "%", [&](const Claims& c) { return part(c.tail, c.all); });
+    row(has_work ? "parts of the host, which has speed" : "parts of the host", "parts",
+        [](const Claims& c) { return static_cast<double>(c.host_parts); });
   }
   template <class Work>
   static double seconds_of(const Work& work) {

@@ -104,9 +104,10 @@ class CholeskyRuns : TiledRuns<D, T> {
     report_.check(residual < factor.allowed(tiled_.tf32),
                   name + " on " + D::name + ": the residual " + std::to_string(residual));
     const Statistics time = statistics(seconds);
-    const strata::tasks::Simulation simulated = stays ? strata::tasks::Simulation() : planned.simulate();
+    const PlannedSimulation simulated = stays ? PlannedSimulation() : planned.simulate();
     this->add(name, time, operations(), simulated.seconds, in_core_);
     if (stays) return;
+    this->add_beside_limit(name, time, simulated);
     const auto megabytes = [](index_t bytes) { return static_cast<double>(bytes) / 1e6; };
     this->add_bytes(name + ": to devices", report.bytes_to_devices, megabytes(simulated.traffic.to_devices));
     this->add_bytes(name + ": from devices", report.bytes_from_devices,

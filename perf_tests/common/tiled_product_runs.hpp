@@ -155,9 +155,9 @@ class ProductRuns : TiledRuns<D, T> {
         if (rep > 0) seconds.push_back(report.seconds);
       }
       check(name + ", " + scheduler, c);
-      const strata::tasks::Simulation simulated =
-          is_machine<D> ? strata::tasks::Simulation() : planned.simulate();
+      const PlannedSimulation simulated = is_machine<D> ? PlannedSimulation() : planned.simulate();
       this->add(name + ", " + scheduler, statistics(seconds), operations, simulated.seconds, library_);
+      if (!is_machine<D>) this->add_beside_limit(name + ", " + scheduler, statistics(seconds), simulated);
       this->add_bytes(name + ", " + scheduler + ": to devices", report.bytes_to_devices,
                       static_cast<double>(simulated.traffic.to_devices) / 1e6);
       this->add_bytes(name + ", " + scheduler + ": from devices", report.bytes_from_devices,

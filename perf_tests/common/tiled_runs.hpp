@@ -11,6 +11,7 @@
 
 #include "common/contest.hpp"
 #include "common/known_matrix.hpp"
+#include "common/planned_runs.hpp"
 #include "common/streaming_cases.hpp"
 
 namespace perf {
@@ -177,6 +178,12 @@ class TiledRuns {
   }
   void add_bytes(const std::string& name, index_t moved, double of_simulation) {
     report_.add({name, D::name, n_, type_, {}, static_cast<double>(moved) / 1e6, "MB", of_simulation, none});
+  }
+  /// What a run takes beside what nothing can hide in its simulation: computing, or copies over the host's
+  /// link.
+  void add_beside_limit(const std::string& name, const Statistics& time, const PlannedSimulation& simulated) {
+    report_.add({name + ": over max(compute, link) of its simulation", D::name, n_, type_, time,
+                 time.median / simulated.limit_seconds, "x", none, none});
   }
   std::string title() const { return std::string(D::name) + ", " + type_ + ": "; }
 

@@ -92,6 +92,8 @@ class DataAwareChoice final : public ForwardingScheduler {
   std::vector<Maker> makers_of(const SchedulerView& view, const Devices& devices,
                                const std::vector<bool>& left_out, bool all) const {
     const int count = static_cast<int>(devices.size());
+    // The other choices give slow devices tasks, of which one that takes longer than expected holds up all.
+    const bool none_is_slow = count == view.machine.num_devices();
     const bool has_few_tasks = count > 1 && view.graph.num_tasks() < few_tasks * count;
     const bool may_be_by_ends = !has_few_tasks || has_fast_links(view, devices, 0);
     const Maker by_ends = [this] { return make_dmda(options_, true, true); };
@@ -123,15 +125,16 @@ class DataAwareChoice final : public ForwardingScheduler {
       makers.push_back(packages(expected));
       if (!all) return makers;
       if (!is_by_ends) makers.push_back(by_ends);
-      makers.push_back(by_local_queues);
+      if (none_is_slow) makers.push_back(by_local_queues);
       for (const TakeOver how : {TakeOver::Early, TakeOver::Late, TakeOver::Never})
         if (how != expected) makers.push_back(packages(how));
     } else {
       makers.push_back(by_data);
       if (!all) return makers;
       if (!is_by_ends) makers.push_back(by_ends);
-      makers.push_back(by_local_queues);
+      if (none_is_slow) makers.push_back(by_local_queues);
     }
+    if (!none_is_slow) return makers;
     makers.push_back([this] { return make_absolute_priority(options_); });
     makers.push_back([this] { return make_dmda(options_, true); });
     makers.push_back([this] { return make_dmda(options_, false); });

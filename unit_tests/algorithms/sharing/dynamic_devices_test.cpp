@@ -1,12 +1,15 @@
 // Shared launches of host threads and each device, over arrays of every memory mode.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <strata/algorithms/sharing/dynamic.hpp>
 
 #include "algorithms/arrays.hpp"
+#include "core/random.hpp"
 #include "messages.hpp"
 #include "test_devices.hpp"
 
@@ -95,6 +98,122 @@ TYPED_TEST(SharedLaunch, OverManagedArraysIsClaimedByKernels) {
     for (index_t j = 0; j < 30; ++j)
       wrong += rows(i, j) != (i > 0 && i < 8999 && j > 1 ? static_cast<float>(3 * (i + 1000 * j)) : 0);
   EXPECT_EQ(wrong, 0);
+}
+
+// Kernels on hosts fail at one item, devices do not: none has one of its own to fail with.
+struct AddOrFail {
+  index_t fails_at;
+  STRATA_FUNCTION void operator()(auto i, auto x) const {
+#if !defined(__CUDA_ARCH__)
+    if (index_t(i) == fails_at) throw std::runtime_error("a kernel of the test");
+#endif
+    x(i) += 5;
+  }
+};
+
+// Places of one to three parts, weights, speeds that are learned, modes, ranges, sizes of parts and who
+// claims them.
+class RandomShared {
+ public:
+  template <class D>
+  void run_one() {
+    constexpr index_t n = 5000;
+    constexpr MemoryMode modes[] = {MemoryMode::Smart, MemoryMode::Pinned, MemoryMode::Managed,
+                                    MemoryMode::Mapped, MemoryMode::Implicit};
+    const auto mode = [&] { return modes[draw_(0, 4)]; };
+    const Line<std::int64_t> x("x", n, mode(), main_in(D{})), y("y", n, mode(), main_in(D{}));
+    launch(on(D{}), n, Fill{}, out(x));
+    launch(on(D{}), n, Fill{}, out(y));
+    const index_t first = draw_(1, n - 1), last = std::min<index_t>(n - 1, first + draw_(0, n));
+    const Range r = range(first, last);
+    const index_t what = draw_(0, 3), fails_at = draw_(0, 3) == 0 ? draw_(first, last) : -1;
+    double expected = 0, sum = 0;
+    if (what == 3) launch_reduce(on(Serial{}), r, Mixed{}, Sum(expected), in(x));
+    SharedReport report;
+    bool has_failed = false;
+    try {
+      const auto run = [&](const auto& place) {
+        if (what == 0) report = launch(place, r, AddOrFail{fails_at}, inout(x));
+        if (what == 1) report = launch(place, r, AddRow{}, in(x), inout(y));
+        if (what == 2) report = launch(place, r, ThreePoints{}, in(x, halo(1, 1)), inout(y));
+        if (what == 3) report = launch_reduce(place, r, Mixed{}, Sum(sum), in(x));
+      };
+      run(place<D>());
+    } catch (const std::exception& error) {  // the kernel's own, or what it may have lost
+      has_failed = true;
+      ASSERT_TRUE(what == 0 && fails_at >= first) << error.what();
+      const bool is_lost = dynamic_cast<const DataLost*>(&error) != nullptr;
+      strata_tests::expect_parts(error.what(), {is_lost ? "of \"x\"" : "a kernel of the test"});
+    }
+    if (!has_failed) {
+      index_t items = 0;
+      for (const auto& device : report.devices) items += device.items;
+      EXPECT_EQ(items, last - first) << report.explain();
+    }
+    EXPECT_EQ(sum, expected);
+
+    const auto filled = [](index_t i) { return 3 * i + 1; };
+    const auto is_right = [&](index_t i, std::int64_t of_x, std::int64_t of_y) {
+      const bool is_inner = i >= first && i < last;
+      const index_t added = is_inner && what == 0 ? 5 : 0, more = !is_inner   ? 0
+                                                                  : what == 1 ? 2 * filled(i)
+                                                                  : what == 2 ? filled(i - 1) + filled(i + 1)
+                                                                              : 0;
+      return (of_x == filled(i) + added || (has_failed && of_x == filled(i))) && of_y == filled(i) + more;
+    };
+    if (has_failed) {  // what is lost is said once, by the first view
+      try {
+        static_cast<void>(x.read());
+      } catch (const DataLost&) {
+      }
+    }
+    const auto right = y.read();
+    for (const Residence& part : x.where(x.domain())) {
+      if (part.memories.empty() && has_failed) continue;  // what the kernel has written may be lost
+      const auto left = x.read(part.box);
+      for (index_t i = part.box.lower(0); i < part.box.upper(0); ++i)
+        ASSERT_TRUE(is_right(i, left(i), right(i)))
+            << what << ": " << i << ", " << left(i) << ", " << right(i);
+    }
+  }
+
+ private:
+  template <class D>
+  SharedAcross<Serial, Threads, D> place() {
+    Across<Serial, Threads, D> parts;
+    for (index_t k = draw_(1, 3); k > 0; --k) {
+      const index_t kind = draw_(0, 3);
+      if (kind == 0) parts.places.push_back(on(Serial{}));
+      else if (kind == 1) parts.places.push_back(on(Threads{}));
+      else parts.places.push_back(on(D{}));
+    }
+    const std::size_t count = parts.places.size();
+    if (draw_(0, 2) == 0) {
+      std::vector<double> weights(count);
+      for (double& weight : weights) weight = static_cast<double>(draw_(0, 5));
+      weights[static_cast<std::size_t>(draw_(0, std::ssize(weights) - 1))] += 1;
+      parts = parts.weighted(weights);
+    }
+    if (draw_(0, 1) == 0) {
+      balances_[count].speeds(count);
+      parts = parts.adaptive(balances_[count]);
+    }
+    return parts.dynamic({.host_seconds = static_cast<double>(draw_(0, 3)) * 1e-6,
+                          .device_seconds = static_cast<double>(draw_(0, 3)) * 1e-7,
+                          .parts_ahead = static_cast<int>(draw_(1, 4)),
+                          .claimed_by = draw_(0, 1) == 0 ? ClaimedBy::Kernels : ClaimedBy::HostThread});
+  }
+
+  strata_tests::Random draw_;
+  Balance balances_[4];  // by the number of parts
+};
+
+TYPED_TEST(SharedLaunch, OfRandomKindsGivesTheRightValues) {
+  RandomShared random;
+  for (int trial = 0; trial < strata_tests::trials(400) && !this->HasFailure(); ++trial) {
+    SCOPED_TRACE(trial);
+    random.run_one<TypeParam>();
+  }
 }
 
 TYPED_TEST(SharedLaunch, ReducesInTheBitsOfOneDevice) {

@@ -170,6 +170,32 @@ TEST(TaskCostsOf, TasksWithoutElementsAreKnown) {
   EXPECT_GT(costs.count("Emulated", "nothing", 0) + costs.count("Threads", "nothing", 0), 0);
 }
 
+// A host beside a device: whether nothing is known, only of the device, or of both, a slow host is left what
+// only it can run; by the scheduler that is the default.
+TEST(TaskCostsOf, ASlowHostIsLeftNothing) {
+  const auto tasks_of_host = [](double device_seconds, double host_seconds) {
+    std::vector<Words> x;
+    for (int k = 0; k < 8; ++k) x.emplace_back("x", 100);
+    TaskGraph graph("g");
+    for (int k = 0; k < 64; ++k)
+      graph.launch("multiply", 100, Increment{}, inout(x[static_cast<std::size_t>(k % 8)])).work(1e9);
+    TaskCosts costs;
+    if (device_seconds > 0) costs.add("Emulated", "multiply", 800, device_seconds);
+    if (host_seconds > 0) costs.add("Threads", "multiply", 800, host_seconds);
+    TaskRunOptions options;
+    options.costs = &costs;
+    options.scheduler = "data-aware";
+    return graph.run(across(Emulated{0}, Threads{}), options).devices[1].tasks;
+  };
+
+  EXPECT_EQ(tasks_of_host(0, 0), 0);
+  EXPECT_EQ(tasks_of_host(2e-5, 0), 0);     // 50 TFLOP/s, more than expected of a device
+  EXPECT_EQ(tasks_of_host(1e-3, 0), 0);     // less: and so is the host expected to be
+  EXPECT_EQ(tasks_of_host(2e-3, 5e-2), 0);  // a run of 16 ms, long enough to try several schedules
+  EXPECT_EQ(tasks_of_host(1e-2, 0.2), 0);
+  EXPECT_EQ(tasks_of_host(2e-2, 1e-3), 64) << "where the device is the slow one";
+}
+
 // Hints and tasks for no elements leave the numbers of other arrays alone.
 TEST(TaskHints, OfEmptyArraysChangeNothing) {
   const Words empty("empty", 0), x("x", 100), y("y", 100);
