@@ -18,7 +18,7 @@ struct ValuePack {
 template <class First, class... Rest>
 struct ValuePack<First, Rest...> {
   First first;
-  ValuePack<Rest...> rest;
+  ValuePack<Rest...> rest = {};
   template <class F, class... Before>
   constexpr decltype(auto) call(const F& f, const Before&... before) const {
     return rest.call(f, before..., first);

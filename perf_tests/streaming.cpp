@@ -184,8 +184,8 @@ class Streaming : StreamingCases<D> {
         const double hand = arrays_seconds(count, x, y, chunk);
         const bool known = hand > 0;
         if (known)
-          add("arrays of the map both ways, by hand" + name, n, "double", once(hand),
-              2 * size / hand / 1e9, "GB/s", none);
+          add("arrays of the map both ways, by hand" + name, n, "double", once(hand), 2 * size / hand / 1e9,
+              "GB/s", none);
         add("map, 1 in, 1 out" + name, n, "double", map, 2 * size / map.median / 1e9, "GB/s",
             known ? 2 * size / hand / 1e9 : none, map_one / map.median);
         constexpr int steps = 192;

@@ -132,8 +132,8 @@ struct CudaReduce {
     if (shared_nodes) {
       if constexpr (Threads::can_share) {
         NodeMeeting<T>& meeting = own_meeting<Threads, T>();
-        // All pairs meet equally often: after unequal numbers compute-sanitizer's racecheck takes the barriers
-        // of the block for none.
+        // All pairs meet equally often: after unequal numbers compute-sanitizer's racecheck takes the
+        // barriers of the block for none.
         for (int k = warp / 2, turn = 0; turn * warps / 2 < count; ++turn, k += warps / 2) {
           if (k >= count || !has_node(k)) compute.meet();
           else if (compute.by_two(value, first + k, meeting, turn)) keep(k);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <strata/devices/host/space.hpp>
+#include <strata/version.hpp>
 #include <strata/views/coherent/coherent_state.hpp>
 #include <strata/views/coherent/managed_like.hpp>
 
