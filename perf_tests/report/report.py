@@ -22,6 +22,8 @@ def number(value, digits=2):
 
 
 def duration(seconds):
+    if seconds is None:  # what was counted, not timed
+        return "-"
     for limit, factor, unit in ((1e-6, 1e9, "ns"), (1e-3, 1e6, "µs"), (1, 1e3, "ms")):
         if seconds < limit:
             return f"{seconds * factor:.3g} {unit}"
