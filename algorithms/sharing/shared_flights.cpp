@@ -99,12 +99,13 @@ void SharedFlights::send(std::size_t k, ResidentRows part) {
   const bool is_of_others = other.has_failed(error) && ++me.retries <= most_retries;
   // The error may be that of a part which it has.
   std::exception_ptr its_own = land_all(k), of_part;
-  if (flight.launch.event && is_done(flight, of_part)) note_end(k, flight, 0);
-  else ledger_.give_back(k, part);
+  const bool done = flight.launch.event && is_done(flight, of_part);
+  if (done) note_end(k, flight, 0);
   if (!its_own) its_own = of_part;
   ledger_.after_failure(error);
   if (its_own || (is_of_device(error) && !is_of_others)) ledger_.retire(k, its_own ? its_own : error);
   else if (!is_of_others) ledger_.stop(error);
+  if (!done) ledger_.give_back(k, part);
 }
 
 void SharedFlights::land_first(const std::vector<std::size_t>& devices, bool is_beside_hosts) {
@@ -176,9 +177,9 @@ void SharedFlights::land(std::size_t k) {
     error =
         std::make_exception_ptr(Error("parts of " + work_.name + " on " + name_of(*work_.devices[k].device) +
                                       " are not done, as other work failed again and again"));
-  ledger_.give_back(k, flight.part);
   ledger_.after_failure(error);
   if (failed) ledger_.retire(k, error);
+  ledger_.give_back(k, flight.part);
 }
 
 // After a failure: those that were not done are for others, or for later. The first error of a part itself.

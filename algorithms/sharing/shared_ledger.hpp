@@ -44,7 +44,8 @@ class SharedLedger {
   void take_all(std::size_t device);
   void note_claimed(std::size_t taker, std::size_t device, ResidentRows part, int claims, double end,
                     double seconds);
-  /// A part is not done: it is for others, or for later.
+  /// A part is not done: it is for others, or for later. After stop() or after_failure(): another worker may
+  /// take it at once.
   void give_back(std::size_t device, ResidentRows part);
   /// The device takes no more.
   void retire(std::size_t device, const std::exception_ptr& error);

@@ -213,10 +213,10 @@ void SharedRun::do_part(std::size_t host, ResidentRows part) {
   } catch (...) {
     const std::exception_ptr error = std::current_exception();
     const bool is_of_others = other.has_failed(error);
-    ledger_.give_back(host, part);
     // What its own kernel throws, and what is wrong with the launch, ends it.
-    if (!is_of_others || ++retries_[host] > most_retries) return ledger_.stop(error);
-    ledger_.after_failure(error);
+    if (!is_of_others || ++retries_[host] > most_retries) ledger_.stop(error);
+    else ledger_.after_failure(error);
+    ledger_.give_back(host, part);
   }
 }
 

@@ -1,9 +1,12 @@
 // Shared launches of host threads and each device, over arrays of every memory mode.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <strata/algorithms/sharing/dynamic.hpp>
@@ -121,7 +124,8 @@ class RandomShared {
     constexpr MemoryMode modes[] = {MemoryMode::Smart, MemoryMode::Pinned, MemoryMode::Managed,
                                     MemoryMode::Mapped, MemoryMode::Implicit};
     const auto mode = [&] { return modes[draw_(0, 4)]; };
-    const Line<std::int64_t> x("x", n, mode(), main_in(D{})), y("y", n, mode(), main_in(D{}));
+    const MemoryMode mode_of_x = mode();
+    const Line<std::int64_t> x("x", n, mode_of_x, main_in(D{})), y("y", n, mode(), main_in(D{}));
     launch(on(D{}), n, Fill{}, out(x));
     launch(on(D{}), n, Fill{}, out(y));
     const index_t first = draw_(1, n - 1), last = std::min<index_t>(n - 1, first + draw_(0, n));
@@ -131,6 +135,10 @@ class RandomShared {
     if (what == 3) launch_reduce(on(Serial{}), r, Mixed{}, Sum(expected), in(x));
     SharedReport report;
     bool has_failed = false;
+    std::string failure;
+    const auto where = place<D>();
+    SCOPED_TRACE(parts_ + "x " + to_string(mode_of_x) + ", rows " + std::to_string(first) + " to " +
+                 std::to_string(last) + ", fails at " + std::to_string(fails_at));
     try {
       const auto run = [&](const auto& place) {
         if (what == 0) report = launch(place, r, AddOrFail{fails_at}, inout(x));
@@ -138,9 +146,10 @@ class RandomShared {
         if (what == 2) report = launch(place, r, ThreePoints{}, in(x, halo(1, 1)), inout(y));
         if (what == 3) report = launch_reduce(place, r, Mixed{}, Sum(sum), in(x));
       };
-      run(place<D>());
+      run(where);
     } catch (const std::exception& error) {  // the kernel's own, or what it may have lost
       has_failed = true;
+      failure = error.what();
       ASSERT_TRUE(what == 0 && fails_at >= first) << error.what();
       const bool is_lost = dynamic_cast<const DataLost*>(&error) != nullptr;
       strata_tests::expect_parts(error.what(), {is_lost ? "of \"x\"" : "a kernel of the test"});
@@ -173,7 +182,7 @@ class RandomShared {
       const auto left = x.read(part.box);
       for (index_t i = part.box.lower(0); i < part.box.upper(0); ++i)
         ASSERT_TRUE(is_right(i, left(i), right(i)))
-            << what << ": " << i << ", " << left(i) << ", " << right(i);
+            << what << ": " << i << ", " << left(i) << ", " << right(i) << ", " << failure;
     }
   }
 
@@ -181,8 +190,10 @@ class RandomShared {
   template <class D>
   SharedAcross<Serial, Threads, D> place() {
     Across<Serial, Threads, D> parts;
+    parts_.clear();
     for (index_t k = draw_(1, 3); k > 0; --k) {
       const index_t kind = draw_(0, 3);
+      parts_ += kind == 0 ? "Serial, " : kind == 1 ? "Threads, " : "D, ";
       if (kind == 0) parts.places.push_back(on(Serial{}));
       else if (kind == 1) parts.places.push_back(on(Threads{}));
       else parts.places.push_back(on(D{}));
@@ -198,14 +209,17 @@ class RandomShared {
       balances_[count].speeds(count);
       parts = parts.adaptive(balances_[count]);
     }
+    const bool by_kernels = draw_(0, 1) == 0;
+    if (by_kernels) parts_ += "claimed by kernels, ";
     return parts.dynamic({.host_seconds = static_cast<double>(draw_(0, 3)) * 1e-6,
                           .device_seconds = static_cast<double>(draw_(0, 3)) * 1e-7,
                           .parts_ahead = static_cast<int>(draw_(1, 4)),
-                          .claimed_by = draw_(0, 1) == 0 ? ClaimedBy::Kernels : ClaimedBy::HostThread});
+                          .claimed_by = by_kernels ? ClaimedBy::Kernels : ClaimedBy::HostThread});
   }
 
   strata_tests::Random draw_;
   Balance balances_[4];  // by the number of parts
+  std::string parts_;    // what was drawn
 };
 
 TYPED_TEST(SharedLaunch, OfRandomKindsGivesTheRightValues) {
@@ -213,6 +227,25 @@ TYPED_TEST(SharedLaunch, OfRandomKindsGivesTheRightValues) {
   for (int trial = 0; trial < strata_tests::trials(400) && !this->HasFailure(); ++trial) {
     SCOPED_TRACE(trial);
     random.run_one<TypeParam>();
+  }
+}
+
+// Parts of a host whose kernel has thrown are not for the hosts that wait for something to do.
+TEST(FailedSharedLaunch, DoesNotRepeatThePartOfAKernelThatThrew) {
+  constexpr index_t n = 64;
+  std::atomic<int> runs[n];
+  for (int trial = 0; trial < 100; ++trial) {
+    const Line<std::int64_t> x("x", n);
+    for (auto& run : runs) run = 0;
+    const auto kernel = [&runs](auto i, auto) {
+      ++runs[index_t(i)];
+      if (index_t(i) != 0) return;
+      std::this_thread::sleep_for(std::chrono::microseconds(200));  // until the others wait
+      throw std::runtime_error("a kernel of the test");
+    };
+    EXPECT_THROW(launch(across(Serial{}, Serial{}, Serial{}).dynamic(many_parts), n, kernel, inout(x)),
+                 std::exception);  // the kernel's, or of what it has lost
+    for (index_t i = 0; i < n; ++i) ASSERT_LE(runs[i], 1) << i << " in trial " << trial;
   }
 }
 
