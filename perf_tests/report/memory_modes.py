@@ -61,8 +61,9 @@ def draw_curves(pyplot, number, panels):
         axes.set_axisbelow(True)
     handles, labels = row[0][0].get_legend_handles_labels()
     figure.suptitle(f"{runs.CAPTIONS[number]} (figure {number})", fontsize=11.5)
-    figure.legend(handles, labels, loc="lower center", ncol=4, fontsize=8.5, frameon=False)
-    rows = -(-len(labels) // 4)
+    columns = 4 if max(map(len, labels)) <= 16 else 2
+    figure.legend(handles, labels, loc="lower center", ncol=columns, fontsize=8.5, frameon=False)
+    rows = -(-len(labels) // columns)
     figure.tight_layout(rect=(0, (0.12 + 0.2 * rows) / figure.get_figheight(), 1, 1), w_pad=1.5)
     return figure
 

@@ -48,10 +48,18 @@ class Panels(unittest.TestCase):
     def test_they_have_their_curves_by_threads_and_no_others(self):
         panels = work_sharing.data_of(self.results)
 
-        self.assertEqual([size for size, _ in panels], [5922, 59220])
+        self.assertEqual([size for size, _, _ in panels], [5922, 59220])
         self.assertEqual(panels[0][1], {"static, α = 0.01": [(1, 3e-4)], "dynamic": [(1, 1e-4), (2, 2e-4)],
                                         "static, GPU only": [(1, 5e-4), (2, 5e-4)]})
         self.assertEqual(panels[1][1], {"host only": [(1, 7e-3)]})
+
+    def test_shares_are_those_of_most_threads_beside_the_dynamic_fit(self):
+        _, _, by_share = work_sharing.data_of(test_of(
+            case("flow, dynamic, 16 threads", seconds=1e-4), case("flow, static, 16 threads, alpha 0.50", seconds=5e-4),
+            case("flow, static, 16 threads, alpha 0.00", seconds=2e-4), case("flow, static, 2 threads, alpha 0.50")))[0]
+
+        self.assertEqual(by_share, {"static, 16 threads": [(0.0, 2e-4), (0.5, 5e-4)],
+                                    "dynamic, 16 threads": [(0, 1e-4), (1, 1e-4)]})
 
     def test_a_table_has_a_column_for_each_number_of_threads(self):
         lines = work_sharing.table(work_sharing.data_of(self.results))
