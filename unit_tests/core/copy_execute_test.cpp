@@ -176,7 +176,7 @@ TEST(CopyExecute, RandomCopiesEqualALoopOverElements) {
   SCOPED_TRACE("STRATA_TEST_SEED=" + std::to_string(seed));
   RandomLayouts random(seed);
 
-  for (int trial = 0; trial < strata_tests::trials(6000); ++trial) {
+  for (int trial = 0; trial < strata_tests::trials(3000); ++trial) {
     const auto extents = random.extents(trial % 50 == 0 ? 20000 : 600);
     const LayoutDescriptor dst = random.layout(extents);
     const LayoutDescriptor src = random.one_in(8) ? dst : random.layout(extents);
@@ -192,7 +192,7 @@ TEST(CopyExecute, RandomLargeCopiesOnTwoThreadsEqualALoopOverElements) {
   std::atomic<int> calls = 0;
 
   const std::vector<std::vector<index_t>> shapes = {{331, 7, 211}, {3, 150001}, {500009}, {13, 5, 3, 7, 401}};
-  const int trials = strata_tests::is_sanitized ? 4 : 24;
+  const int trials = strata_tests::is_sanitized ? 4 : 12;
   for (int trial = 0; trial < trials; ++trial) {
     const auto& extents = shapes[static_cast<std::size_t>(trial) % shapes.size()];
     const index_t size = element_sizes[3 + random.up_to(4)];
@@ -209,7 +209,7 @@ TEST(CopyExecute, RandomFillsEqualALoopOverElements) {
   SCOPED_TRACE("STRATA_TEST_SEED=" + std::to_string(seed));
   RandomLayouts random(seed);
 
-  for (int trial = 0; trial < strata_tests::trials(4000); ++trial) {
+  for (int trial = 0; trial < strata_tests::trials(2000); ++trial) {
     const LayoutDescriptor dst = random.layout(random.extents(trial % 50 == 0 ? 60000 : 600));
     const index_t size = element_sizes[random.up_to(std::size(element_sizes) - 1)];
     Bytes value(static_cast<std::size_t>(size), static_cast<unsigned char>(random.up_to(255)));

@@ -16,6 +16,7 @@
 #include <strata/algorithms/linear/tiled/tiled_product.hpp>
 
 #include "algorithms/linear/tiled_cases.hpp"
+#include "core/files/file_size_limit.hpp"
 #include "messages.hpp"
 
 namespace {
@@ -196,14 +197,10 @@ TEST_F(TiledFilesOfTheHost, SayThatADescriptionNamesMoreThanThereCanBe) {
 // A disk that is full is said as each file array says it; what was made before is gone.
 TEST_F(TiledFilesOfTheHost, SayThatThereIsNoRoom) {
   const std::string folder = this->folder("a");
-  rlimit before{};
-  getrlimit(RLIMIT_FSIZE, &before);
-  const rlimit limit{20000, before.rlim_max};
-
-  setrlimit(RLIMIT_FSIZE, &limit);
-  const std::string text =
-      message_of<FileError>([&] { static_cast<void>(tiled_files<double>(folder, 100, 100, 60)); });
-  setrlimit(RLIMIT_FSIZE, &before);
+  const std::string text = message_of<FileError>([&] {
+    const file_testing::FileSizeLimit limit(20000);
+    static_cast<void>(tiled_files<double>(folder, 100, 100, 60));
+  });
 
   EXPECT_NE(text.find("tile_0_0"), std::string::npos) << text;
   EXPECT_NE(text.find("ulimit -f"), std::string::npos) << text;

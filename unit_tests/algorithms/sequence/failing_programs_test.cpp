@@ -67,16 +67,16 @@ class FailingPrograms : public CoherentTest {
     }
   }
 };
-TEST_F(FailingPrograms, LoseNothingButWhatTheirErrorsName) { run(strata_tests::trials(300), 1); }
+TEST_F(FailingPrograms, LoseNothingButWhatTheirErrorsName) { run(strata_tests::trials(120), 1); }
 TEST_F(FailingPrograms, LoseNothingButWhatTheirErrorsNameSlow) { run(10000, 1); }
 // A resident array did not come to its device, the slices went through it all the same, and the error named
 // nothing that they had written.
 TEST_F(FailingPrograms, WhoseResidentArrayDidNotComeNameWhatTheyWrote) {
   const Random one(1721399405);
-  run(strata_tests::trials(300), 1, one, {one, one});
+  run(strata_tests::trials(120), 1, one, {one, one});
 }
 TEST_F(FailingPrograms, OfSeveralThreadsLoseNothingButWhatTheirErrorsName) {
-  run(strata_tests::trials(300), 3);
+  run(strata_tests::trials(120), 3);
 }
 TEST_F(FailingPrograms, OfSeveralThreadsLoseNothingButWhatTheirErrorsNameSlow) { run(10000, 3); }
 

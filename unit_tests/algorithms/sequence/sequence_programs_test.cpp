@@ -246,7 +246,7 @@ class SequencePrograms : public CoherentTest {
 };
 TEST_F(SequencePrograms, HaveTheValuesOfSingleLoops) {
   Random random;
-  run(random, strata_tests::trials(400));
+  run(random, strata_tests::trials(150));
 }
 TEST_F(SequencePrograms, OfSeveralThreadsShareNothingButTheDevices) {
   std::vector<Random> random(3);

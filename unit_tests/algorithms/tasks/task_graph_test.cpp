@@ -186,7 +186,7 @@ void run_failing_programs(int count) {
     coherent::set_budget(Emulated{k}, index_t{1} << 40);
   }
 }
-TEST(FailingTaskScopes, LoseNothingThatTheyDoNotSay) { run_failing_programs(trials(400)); }
+TEST(FailingTaskScopes, LoseNothingThatTheyDoNotSay) { run_failing_programs(trials(150)); }
 TEST(FailingTaskScopes, LoseNothingThatTheyDoNotSaySlow) { run_failing_programs(50000); }
 
 }  // namespace

@@ -15,7 +15,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,6 +23,7 @@
 #include <strata/core/files/async_file.hpp>
 
 #include "core/child_process.hpp"
+#include "core/files/file_size_limit.hpp"
 #include "core/files/small_disk.hpp"
 
 namespace {
@@ -267,16 +267,13 @@ TEST_P(AsyncFiles, SayWhereATruncatedFileEnds) {
 TEST_P(AsyncFiles, AreStoppedByTheLimitOfFileSizes) {
   AsyncFile file(this->file("data"), Mode::Create, options(2 * page));
   const Buffer buffer(8 * page);
-  rlimit before{};
-  getrlimit(RLIMIT_FSIZE, &before);
   auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
-  const rlimit limit{4 * page, before.rlim_max};
-  setrlimit(RLIMIT_FSIZE, &limit);
-  const AsyncFile::Ticket ticket = file.write(buffer.data(), 8 * page, 0);
-  const std::string what = failure_of(file, ticket);
-  setrlimit(RLIMIT_FSIZE, &before);
+  {
+    const file_testing::FileSizeLimit limit(4 * page);
+    const AsyncFile::Ticket ticket = file.write(buffer.data(), 8 * page, 0);
+    EXPECT_TRUE(has(failure_of(file, ticket), "ulimit -f"));
+  }
   std::signal(SIGXFSZ, handler);
-  EXPECT_TRUE(has(what, "ulimit -f"));
 }
 
 TEST_P(AsyncFiles, AndMappingsSeeEachOther) {
@@ -323,7 +320,7 @@ TEST_P(AsyncFiles, KeepWhatIsWrittenBesideAMappingThatChangesAllTheTime) {
     close(plain);
   });
   const Buffer out(2 * mebi), in(2 * mebi);
-  for (unsigned round = 0; round < 10; ++round) {
+  for (unsigned round = 0; round < 4; ++round) {
     out.fill(round);
     file.wait(file.write(out.data(), 2 * mebi, mine));
     file.wait(file.read(in.data(), 2 * mebi, mine));

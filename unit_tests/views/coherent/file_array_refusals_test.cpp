@@ -7,10 +7,10 @@
 #include <limits>
 #include <string>
 
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/files/file_size_limit.hpp"
 #include "core/files/small_disk.hpp"
 #include "core/random.hpp"
 #include "views/coherent/file_array_fixture.hpp"
@@ -143,13 +143,10 @@ TEST_F(FileArrays, TellAtCreationThatTheDiskIsFull) {
 }
 
 TEST_F(FileArrays, TellAtCreationThatTheFileIsTooLarge) {
-  rlimit before{};
-  getrlimit(RLIMIT_FSIZE, &before);
-  const rlimit limit{100000, before.rlim_max};
-  setrlimit(RLIMIT_FSIZE, &limit);
-  const std::string what =
-      message_of<FileError>([&] { static_cast<void>(file_array<double, rank<1>>(path, 1000000)); });
-  setrlimit(RLIMIT_FSIZE, &before);
+  const std::string what = message_of<FileError>([&] {
+    const file_testing::FileSizeLimit limit(100000);
+    static_cast<void>(file_array<double, rank<1>>(path, 1000000));
+  });
   EXPECT_TRUE(has(what, "ulimit -f"));
   EXPECT_FALSE(std::filesystem::exists(path));
 }

@@ -3,12 +3,12 @@
 #include <string>
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include <strata/miniapps/fem/files/hdf5_exodus.hpp>
 #include <strata/miniapps/fem/files/read_mesh.hpp>
 #include <strata/miniapps/fem/mesh_error.hpp>
 
+#include "core/files/file_size_limit.hpp"
 #include "miniapps/fem/files/mesh_fixtures.hpp"
 #include "miniapps/fem/files/mesh_texts.hpp"
 
@@ -104,18 +104,13 @@ TEST(ReadExodus, ADamagedFileInHdf5IsAnErrorWhereverItsLibraryEnds) {
 
 TEST(ReadExodus, AFileInHdf5IsReadWithoutRoomForATemporaryOne) {
   if (!fem::detail::has_hdf5_exodus()) GTEST_SKIP() << "this build has no netCDF";
-  rlimit before{};
-  getrlimit(RLIMIT_FSIZE, &before);
-  const rlimit limit{1000, before.rlim_max};
   std::size_t elements = 0;
-
-  setrlimit(RLIMIT_FSIZE, &limit);
   try {
+    const file_testing::FileSizeLimit limit(1000);
     elements = fem::read_mesh(fixture("two_blocks_hdf5.e")).elements.size();
   } catch (const strata::Error& error) {
     ADD_FAILURE() << error.what();
   }
-  setrlimit(RLIMIT_FSIZE, &before);
 
   EXPECT_EQ(elements, fem::read_mesh(fixture("two_blocks.e")).elements.size());
 }

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <strata/miniapps/fem/files/atomic_file.hpp>
@@ -16,6 +15,7 @@
 #include <strata/miniapps/fem/files/result_writer.hpp>
 #include <strata/miniapps/fem/mesh_error.hpp>
 
+#include "core/files/file_size_limit.hpp"
 #include "miniapps/fem/files/mesh_fixtures.hpp"
 #include "miniapps/fem/files/result_fields.hpp"
 
@@ -219,23 +219,6 @@ TEST(ResultWriter, SeriesOfAnotherMeshAreToldFromTheirOwnBeforeTheFirstState) {
   EXPECT_EQ(refusal_of(folder / "none.pvd", mesh, fields_of(mesh)), "");
 }
 
-// Files of this process may not grow beyond some size, as on a disk that is full.
-class LimitOnFiles {
- public:
-  explicit LimitOnFiles(std::size_t bytes) {
-    getrlimit(RLIMIT_FSIZE, &before_);
-    rlimit limit = before_;
-    limit.rlim_cur = bytes;
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~LimitOnFiles() { setrlimit(RLIMIT_FSIZE, &before_); }
-  LimitOnFiles(const LimitOnFiles&) = delete;
-  LimitOnFiles& operator=(const LimitOnFiles&) = delete;
-
- private:
-  rlimit before_{};
-};
-
 TEST(ResultWriter, StatesBeforeAFullDiskAreKeptWhole) {
   const TemporaryFolder folder, once;
   const fem::HostMesh mesh = two_blocks();
@@ -244,7 +227,7 @@ TEST(ResultWriter, StatesBeforeAFullDiskAreKeptWhole) {
   const std::size_t one_state = std::filesystem::file_size(once / "run.e");
   fem::ResultWriter writer(folder / "run.e", mesh);
   {
-    const LimitOnFiles limit(one_state + 2 * record + record / 2);
+    const file_testing::FileSizeLimit limit(one_state + 2 * record + record / 2);
 
     EXPECT_THROW(
         {
@@ -262,7 +245,7 @@ TEST(ResultWriter, StatesBeforeAFullDiskAreKeptWhole) {
   list.write(0, fields_of(mesh));
   list.wait();
   {
-    const LimitOnFiles limit(1000);
+    const file_testing::FileSizeLimit limit(1000);
     list.write(1, fields_of(mesh));
     EXPECT_THROW(list.wait(), fem::MeshFileError);
   }

@@ -77,7 +77,7 @@ void run_exact(Random& random, int traces) {
 
 TEST(CoherentProtocols, RegionsNeverGiveAnOldValue) {
   Random random;
-  run_regions(random, trials(15000));
+  run_regions(random, trials(5000));
 }
 TEST(CoherentProtocols, RegionsNeverGiveAnOldValueSlow) {
   Random random;
@@ -85,7 +85,7 @@ TEST(CoherentProtocols, RegionsNeverGiveAnOldValueSlow) {
 }
 TEST(CoherentProtocols, CopiesOfThePaperNeverGiveAnOldValue) {
   Random random;
-  run_exact(random, trials(20000));
+  run_exact(random, trials(10000));
 }
 
 // What the paper's rules promise of every state: at most one modified copy has an element; the host's flag
