@@ -340,9 +340,11 @@ void TaskExecutor::run_window(int begun, int end) {
     std::erase_if(planned, is_over);
     left.insert(left.begin(), planned.begin(), planned.end());
     if (attempts < most_attempts) continue;
+    // A task that lacks memory fails, and the others have attempts of their own.
     failures_.drop_dependents(left);
-    give_up(left, outcome.cause);
-    left.clear();
+    give_up(outcome.without_room.empty() ? left : outcome.without_room, outcome.cause);
+    std::erase_if(left, is_over);
+    attempts = 0;
   }
 }
 
@@ -385,7 +387,7 @@ TaskExecutor::Outcome TaskExecutor::run_round(const std::vector<Entry>& tasks, b
   // Hints that a broken round has not come to are worth nothing: what they were for may be over.
   for (const Entry& task : tasks)
     if (task.entry->kind != TaskEntry::Kind::Task) task.entry->state = State::Done;
-  if (!round.is_broken()) return {false, ""};
+  if (!round.is_broken()) return {false, "", {}};
 
   WholeCopies::recover();
   for (const TaskRound::Failure& failure : round.failures()) {
@@ -395,7 +397,10 @@ TaskExecutor::Outcome TaskExecutor::run_round(const std::vector<Entry>& tasks, b
   }
   failures_.note_losses(arrays_.lost(), round.cause());
   if (const int part = round.part_without_room(); part >= 0) reduce_memory(part);
-  return {true, round.cause()};
+  Outcome outcome{true, round.cause(), {}};
+  if (const tasks::TaskId task = round.task_without_room(); task != tasks::none)
+    outcome.without_room.push_back(entry_of(task));
+  return outcome;
 }
 
 void TaskExecutor::add_to_report(const TaskRound& round) {
@@ -413,14 +418,17 @@ void TaskExecutor::add_to_report(const TaskRound& round) {
 index_t TaskExecutor::largest_task() {
   index_t largest = 1;
   for (const TaskEntry* const task : graph_.entries(window_begin_, graph_.size()))
-    largest = std::max(largest, task->bytes());
+    if (task->state == State::Waiting) largest = std::max(largest, task->bytes());
   return largest;
 }
 
-// The device has less memory than it was to have: others use it, too.
+// The device has less memory than it was to have: others use it, too. What arrays have there is what fits;
+// with little of it more is tried.
 void TaskExecutor::reduce_memory(int part) {
   index_t& memory = devices_[static_cast<std::size_t>(part)].memory;
-  memory = std::min(memory, std::max(largest_task(), memory / 4 * 3));
+  const index_t resident = resident_bytes(*parts_[static_cast<std::size_t>(part)].device);
+  const index_t less = std::min(memory / 4 * 3, std::max(resident, memory / 8));
+  memory = std::min(memory, std::max(largest_task(), less));
   has_less_memory_ = true;
 }
 

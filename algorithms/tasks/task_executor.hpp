@@ -51,6 +51,7 @@ class TaskExecutor {
   struct Outcome {
     bool is_broken;
     std::string cause;
+    std::vector<Entry> without_room;  // the task for which a device lacked memory, if any
   };
 
   void make_runners();

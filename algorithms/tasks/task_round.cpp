@@ -397,6 +397,14 @@ void TaskRound::report_standstill() const {
   log_message(LogLevel::Warning, "%s", text.c_str());
 }
 
+tasks::TaskId TaskRound::task_without_room() const {
+  if (without_room_ < 0) return tasks::none;
+  if (needs_room_.kind == Kind::Run) return needs_room_.task;
+  for (const tasks::TaskId task : plan_.tasks.users(needs_room_.array))
+    if (plan_.sources[static_cast<std::size_t>(task)].entry->state == TaskEntry::State::Waiting) return task;
+  return tasks::none;
+}
+
 // Nothing more is begun.
 void TaskRound::stop(const tasks::TaskCommand& command, const std::exception_ptr& error, Origin origin) {
   is_stopping_ = true;
@@ -405,8 +413,12 @@ void TaskRound::stop(const tasks::TaskCommand& command, const std::exception_ptr
   const bool has_device = runner(command.device).part.host == nullptr;
   const bool lacks_room =
       is_out_of_memory(error) && (command.kind != Kind::Run || (has_device && origin == Origin::Preparation));
-  if (lacks_room) without_room_ = command.device;
-  else if (command.kind == Kind::Run) failures_.push_back({command.task, text_of(error)});
+  if (lacks_room) {
+    without_room_ = command.device;
+    needs_room_ = command;
+  } else if (command.kind == Kind::Run) {
+    failures_.push_back({command.task, text_of(error)});
+  }
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

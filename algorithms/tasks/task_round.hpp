@@ -55,6 +55,8 @@ class TaskRound {
   const std::string& cause() const { return cause_; }
   /// The part of which memory was lacking; -1: none.
   int part_without_room() const { return without_room_; }
+  /// For which task: of an array, the first that uses it and is not done.
+  tasks::TaskId task_without_room() const;
   /// Tasks that were done, of each part.
   const std::vector<long>& tasks_done() const { return tasks_done_; }
   index_t bytes_reloaded() const { return bytes_reloaded_; }
@@ -132,6 +134,7 @@ class TaskRound {
   bool is_stopping_ = false;
   std::string cause_;
   int without_room_ = -1;
+  tasks::TaskCommand needs_room_ = {};  // that lacked it
   std::vector<long> tasks_done_;
   double decision_seconds_ = 0;
   index_t bytes_reloaded_ = 0;

@@ -1,11 +1,21 @@
 // Graphs of tasks on devices: random programs at random places under random budgets, by every scheduler, give
 // what they give one task after the other.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <memory>
+
 #include "algorithms/tasks/task_programs.hpp"
 
 namespace {
 
 using namespace strata_tests;
+
+struct AddOne {
+  STRATA_FUNCTION void operator()(auto i, auto x) const { x(i) += 1; }
+};
+struct AddFirst {
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y) const { y(i) += x(0); }
+};
 
 template <class D>
 class TaskGraphs : public ::testing::Test {
@@ -107,6 +117,66 @@ TYPED_TEST(TaskGraphs, GiveWhatTasksInOrderGiveSlow) {
   Random draw;
   for (int trial = 0; trial < 25000 && !this->HasFatalFailure(); ++trial)
     run_random_program<TypeParam>(draw, trial % 100 == 0 ? 300 : 25);
+}
+
+// Takes what a device has left, in the middle of a run, as another program would.
+template <class D>
+struct TakesAll {
+  using Block = MDArray<unsigned char, D, rank<1>>;
+  std::shared_ptr<std::vector<Block>> taken;
+  index_t least;
+  void operator()(const Queue<AnyHost>&, const auto&) const {
+    for (index_t bytes = index_t{1} << 40; bytes >= least; bytes /= 2) try {
+        while (true) taken->push_back(create<Block>("taken", bytes));
+      } catch (const OutOfMemory&) {
+      }
+  }
+};
+
+// A device whose memory is full in the middle of a run: what still fits runs, by evictions; what does not
+// fails with a text that says so, and all else is right.
+TYPED_TEST(TaskGraphs, OfADeviceThatIsFullInTheMiddleKeepWhatWasFinished) {
+  using D = TypeParam;
+  if constexpr (has_budget<D>) {
+    constexpr bool is_emulated = std::is_same_v<D, Emulated>;
+    constexpr index_t items = index_t{1} << (is_emulated ? 14 : 19), large_items = 64 * items;  // 4, 256 MiB
+    if constexpr (is_emulated) emulated::set_capacity(0, 2 * large_items * index_t{sizeof(Word)});
+    std::vector<Words> small;
+    for (int k = 0; k < 6; ++k) small.emplace_back("small", items);
+    const Words large("large", large_items), after_large("after large", items);
+    const auto run_all = [&](const auto& place) {
+      using Devices = DeviceList<D>;
+      const auto taken = std::make_shared<std::vector<typename TakesAll<D>::Block>>();
+      TaskGraph graph("full");
+      for (const Words& x : small) graph.launch<Devices>("before", items, AddOne{}, inout(x));
+      const TaskHandle full = graph.call<DeviceList<AnyHost>>(
+          "takes all", TakesAll<D>{taken, items * index_t{sizeof(Word)} / 16}, in(small.back()));
+      graph.launch<Devices>("does not fit", large_items, AddOne{}, inout(large)).after(full);
+      graph.launch<Devices>("depends", items, AddFirst{}, in(large, everything), inout(after_large));
+      for (const Words& x : small) graph.launch<Devices>("fits", items, AddOne{}, inout(x)).after(full);
+      try {
+        graph.run(place);
+        ADD_FAILURE() << "nothing was thrown";
+      } catch (const TaskFailed& error) {
+        const std::string text = error.what();
+        EXPECT_NE(text.find("\"does not fit\""), std::string::npos) << text;
+        EXPECT_NE(text.find("no room for"), std::string::npos) << text;
+        EXPECT_EQ(error.failed, std::vector<std::string>{"does not fit"});
+        EXPECT_EQ(error.dropped, std::vector<std::string>{"depends"});
+        EXPECT_TRUE(error.lost.empty()) << text;
+      }
+    };
+
+    run_all(across(D{}, Threads{}));
+
+    for (const Words& x : small) EXPECT_EQ(Word(x(items - 1)), 2u);
+    EXPECT_EQ(Word(large(large_items - 1)), 0u);
+    TaskGraph graph("again");
+    graph.launch<DeviceList<D>>("fits now", large_items, AddOne{}, inout(large));
+    EXPECT_EQ(graph.run(on(D{})).tasks, 1);
+    EXPECT_EQ(Word(large(large_items - 1)), 1u);
+    if constexpr (is_emulated) emulated::set_capacity(0, emulated::config().capacity);
+  }
 }
 
 std::set<std::size_t> numbers_of(const std::vector<std::string>& labels, std::set<std::string>& others) {

@@ -135,9 +135,7 @@ void check_drawn(void (*check)(unsigned seed)) {
     check(seed++);
 }
 
-TEST(StreamPlans, AnyProblemGivesWhatTheStepsGive) {
-  check_drawn(check_random);
-}
+TEST(StreamPlans, AnyProblemGivesWhatTheStepsGive) { check_drawn(check_random); }
 TEST(StreamPlans, AnyProblemGivesWhatTheStepsGiveSlow) {
   for (unsigned seed = 0; seed < 1000000 && !testing::Test::HasFailure(); ++seed) check_random(seed);
 }
@@ -181,12 +179,9 @@ void check_random_parts(unsigned seed) {
         << (problem.arrays[0].cyclic ? ", cyclic" : "") << ", array " << a;
 }
 
-TEST(StreamPlans, PartsOfSeveralDevicesGiveWhatTheStepsGive) {
-  check_drawn(check_random_parts);
-}
+TEST(StreamPlans, PartsOfSeveralDevicesGiveWhatTheStepsGive) { check_drawn(check_random_parts); }
 TEST(StreamPlans, PartsOfSeveralDevicesGiveWhatTheStepsGiveSlow) {
-  for (unsigned seed = 0; seed < 1000000 && !testing::Test::HasFailure(); ++seed)
-    check_random_parts(seed);
+  for (unsigned seed = 0; seed < 1000000 && !testing::Test::HasFailure(); ++seed) check_random_parts(seed);
 }
 TEST(StreamPlans, PartsReadTheHalosOfAllStepsBeyondTheirEnds) {
   const index_t n = 4096, h = 2, t = 6;
