@@ -86,7 +86,7 @@ def program_section(book, machine, test):
         cells = [values[key] for key in shown] + [
             measured(case["value"], case["unit"],
                      bounds_missed(verdicts, "value_at_least", "value_at_most", "over_baseline", "of_case", "over_case")),
-            ratio(case["fraction_of_ceiling"], bounds_missed(verdicts, "of_ceiling")),
+            ratio(case["fraction_of_ceiling"], bounds_missed(verdicts, "of_ceiling", "over_ceiling")),
             ratio(case["baseline_ratio"], bounds_missed(verdicts, "of_baseline")),
             "; ".join(v.target for v in verdicts), mark(verdicts)]
         lines.append("| " + " | ".join(cells) + " |")
@@ -141,7 +141,9 @@ def missed(results, machine):
 
 def miss(case, v):
     """What was measured, in the words of the target."""
-    if v.measure == "of_ceiling":
+    if v.measure == "near_ceiling":
+        return f"{case['fraction_of_ceiling']:.3f}"
+    if v.measure in ("of_ceiling", "over_ceiling"):
         return ratio(case["fraction_of_ceiling"], [v.bound])
     if v.measure == "of_baseline":
         return ratio(case["baseline_ratio"], [v.bound])

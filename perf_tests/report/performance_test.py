@@ -101,6 +101,16 @@ class Judged(unittest.TestCase):
 
         self.assertEqual(found["dot to the host"], {"of_baseline": True, "of_ceiling": True, "of_competitor": False})
 
+    def test_a_run_is_held_to_its_simulation(self):
+        book = {"every_case": {"of_baseline": None}, "reasons": [], "targets": [
+            {"case": "a|b", "over_ceiling": 1.15}, {"case": "c|d|e", "near_ceiling": 0.05}]}
+        results = [case(name, fraction_of_ceiling=share) for name, share in
+                   (("a", 1.15), ("b", 1.16), ("c", 0.96), ("d", 0.94), ("e", 1.06))]
+
+        found = targets.judged(book, "h200", {"program": "made_up", "results": results})
+
+        self.assertEqual([[v.met for v in verdicts] for _, verdicts in found], [[True], [False], [True], [False], [False]])
+
     def test_emulated_has_no_targets(self):
         self.assertEqual(judged("h200", "made_up", case("a", device="Emulated", baseline_ratio=0.1)), {"a": {}})
 

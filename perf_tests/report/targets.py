@@ -8,7 +8,7 @@ import re
 import report
 
 FILE = pathlib.Path(__file__).with_name("targets.json")
-MEASURES = ("of_ceiling", "of_baseline", "over_baseline", "value_at_least", "value_at_most", "of_competitor", "of_case",
+MEASURES = ("of_ceiling", "over_ceiling", "near_ceiling", "of_baseline", "over_baseline", "value_at_least", "value_at_most", "of_competitor", "of_case",
             "over_case")
 
 
@@ -71,6 +71,12 @@ def verdict(rule, case, results):
     if measure == "of_ceiling":
         share = case["fraction_of_ceiling"]
         return share and Verdict(f"≥ {bound:.2f} of ceiling", measure, share >= bound, bound)
+    if measure == "over_ceiling":
+        share = case["fraction_of_ceiling"]
+        return share and Verdict(f"≤ {bound:g} times the simulation", measure, share <= bound, bound)
+    if measure == "near_ceiling":
+        share = case["fraction_of_ceiling"]
+        return share and Verdict(f"within {100 * bound:g} % of the simulation", measure, abs(share - 1) <= bound, bound)
     if measure == "of_baseline":
         ratio = case["baseline_ratio"]
         return ratio and Verdict(f"≥ {bound:g} of baseline", measure, ratio >= bound, bound)

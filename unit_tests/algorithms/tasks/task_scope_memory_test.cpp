@@ -39,7 +39,7 @@ TEST_F(TaskScopeMemory, LeaveValuesOnTheHostIfAsked) {
   for (const Words& array : x) EXPECT_FALSE(detail::WholeCopies::host_lacks(*array.state())) << array.label();
 }
 
-// 10^6 tasks: the window bounds what is kept, and twice as many take twice as long.
+// 10^6 tasks: the window bounds what is kept, and ten times as many take ten times as long.
 double run_many(const std::vector<Words>& x, int count, int window, std::size_t& most_kept) {
   TaskRunOptions options;
   options.window = window;
@@ -62,10 +62,14 @@ TEST_F(TaskScopeMemory, KeepNoMoreThanTwoWindows) {
 }
 TEST_F(TaskScopeMemory, TakeTimeThatIsLinearSlow) {
   std::size_t most_kept = 0;
-  const double short_run = run_many(x, 100'000, 10'000, most_kept);
+  std::size_t kept_of_few = 0;
+  const double short_run = run_many(x, 100'000, 10'000, kept_of_few);
+  const std::size_t before = allocation_totals().count;
   const double long_run = run_many(x, 1'000'000, 10'000, most_kept);
   EXPECT_LE(most_kept, 20'000u);
-  EXPECT_LT(long_run, 20 * short_run) << "of ten times as many tasks";
+  EXPECT_GT(kept_of_few, 0u);
+  EXPECT_EQ(allocation_totals().count, before) << "nothing of it stays";
+  EXPECT_LT(long_run, 15 * short_run) << "a task of ten times as many takes at most half as long again";
 }
 
 // Arrays that the host is to have in the end go there, and are given up, when they have not been used for
