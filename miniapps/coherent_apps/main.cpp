@@ -83,8 +83,7 @@ int run(int argc, char** argv) {
   miniapp::Options options("strata-coherent",
                            "The applications of the paper on smart containers, on coherent arrays.");
   declare(options, settings);
-  const std::vector<const char*> arguments = with_app_option(argc, argv);
-  if (!options.parse(static_cast<int>(arguments.size()), arguments.data())) return 0;
+  if (!options.parse(argc, argv)) return 0;
   const AppRequest request = request_of(settings);
   emulate(settings.gpus);
   const std::string parameters = options.to_json();

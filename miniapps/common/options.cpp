@@ -149,7 +149,10 @@ void Options::require_compatible() {
 }
 
 bool Options::parse(int argc, const char* const* argv) {
-  const ParsedArguments arguments = parse_arguments(program_, purpose_, table_, argc, argv);
+  std::vector<const char*> words(argv, argv + argc);
+  if (!first_.empty() && argc > 1 && argv[1][0] != '-') words.insert(words.begin() + 1, first_.c_str());
+  const ParsedArguments arguments =
+      parse_arguments(program_, purpose_, table_, static_cast<int>(words.size()), words.data());
   if (arguments.help) {
     std::printf("%s\n%s", arguments.help_text.c_str(), exit_status_text);
     return false;

@@ -59,6 +59,9 @@ class Options {
     add(names, &target, "", help);
   }
 
+  /// A first argument that begins with no dash is the value of this option, "--app".
+  void set_first(const std::string& option) { first_ = option; }
+
   /// Says that `others` have no effect beside the option `name`, for which `why` is the reason: parse()
   /// refuses them together. Names are those of the table, without dashes.
   void exclude(const std::string& name, const std::vector<std::string>& others, const std::string& why);
@@ -83,7 +86,7 @@ class Options {
   OptionEntry& entry_of(const std::string& name);
   void require_compatible();
 
-  std::string program_, purpose_;
+  std::string program_, purpose_, first_;
   std::vector<OptionEntry> table_;
   std::vector<Exclusion> exclusions_;
 };

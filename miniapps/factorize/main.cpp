@@ -42,8 +42,7 @@ int run(int argc, char** argv) {
   miniapp::Options options("strata-factorize",
                            "Factors and products of dense matrices that are larger than a device.");
   declare(options, settings);
-  const std::vector<const char*> arguments = with_operation_option(argc, argv);
-  if (!options.parse(static_cast<int>(arguments.size()), arguments.data())) return 0;
+  if (!options.parse(argc, argv)) return 0;
   const FactorizeRequest request = request_of(settings);
   const std::vector<std::string> devices = devices_of(settings.common.device);
   require_files(settings, request, devices);

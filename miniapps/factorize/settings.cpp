@@ -127,6 +127,7 @@ const char* name_of(Operation operation) {
 void declare(miniapp::Options& options, FactorizeSettings& s) {
   options.add("--operation", &s.operation, "NAME", "what is computed; may stand first, without --operation",
               operation_names());
+  options.set_first("--operation");
   options.add("-i,--input", &s.input, "NAME|FILE",
               "the matrix: spd or random (generated; lu: random, others: spd), thermal (of strata-thermal, "
               "dense), a file of MatrixMarket, or any other file as raw numbers of --type, row by row");
@@ -166,12 +167,6 @@ void declare(miniapp::Options& options, FactorizeSettings& s) {
               "writes as JSON in which order tasks ended, on which device, and for which tile");
   options.add("--picture", &s.picture, "FILE.svg", "draws this order over the tiles");
   options.add_flag("-q,--quiet", s.common.quiet, "no progress, only the report");
-}
-
-std::vector<const char*> with_operation_option(int argc, const char* const* argv) {
-  std::vector<const char*> arguments(argv, argv + argc);
-  if (argc > 1 && argv[1][0] != '-') arguments.insert(arguments.begin() + 1, "--operation");
-  return arguments;
 }
 
 FactorizeRequest request_of(const FactorizeSettings& s) {

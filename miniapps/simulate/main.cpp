@@ -180,8 +180,7 @@ int run(int argc, char** argv) {
   miniapp::Options options("strata-simulate",
                            "Schedules of task graphs on machines that are only described.");
   declare(options, settings);
-  const std::vector<const char*> arguments = with_workload_option(argc, argv);
-  if (!options.parse(static_cast<int>(arguments.size()), arguments.data())) return 0;
+  if (!options.parse(argc, argv)) return 0;
   require_valid(settings);
 
   MeasuredKernels measured;

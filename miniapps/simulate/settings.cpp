@@ -18,6 +18,7 @@ void declare(miniapp::Options& options, SimulateSettings& s) {
               "what runs: a factorization or product over tiles, or the graph of a JSON file; may stand "
               "first, without "
               "--workload");
+  options.set_first("--workload");
   options.add("-n,--tiles", &s.tiles, "N", "tiles of a side");
   options.add("--tile", &s.tile, "N", "elements of a side of a tile, of 4 bytes each");
   options.add("--memory", &s.memory, "BYTES",
@@ -45,12 +46,6 @@ void declare(miniapp::Options& options, SimulateSettings& s) {
   options.add_flag("--processor-time", s.processor_time,
                    "measures decisions by the time of the processor, not by the wall clock");
   options.add_flag("-q,--quiet", s.quiet, "prints nothing");
-}
-
-std::vector<const char*> with_workload_option(int argc, const char* const* argv) {
-  std::vector<const char*> arguments(argv, argv + argc);
-  if (argc > 1 && argv[1][0] != '-') arguments.insert(arguments.begin() + 1, "--workload");
-  return arguments;
 }
 
 bool is_tiled(const SimulateSettings& settings) {
