@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <string_view>
 
-#include <strata/core/runtime.hpp>
 #include <strata/devices/emulated/control.hpp>
 #include <strata/miniapps/coherent_apps/run.hpp>
 #include <strata/miniapps/coherent_apps/run_app.hpp>
@@ -107,8 +106,5 @@ int run(int argc, char** argv) {
 }  // namespace strata::inline STRATA_ABI::coherent_apps
 
 int main(int argc, char** argv) {
-  return strata::miniapp::exit_status_of("strata-coherent", [&] {
-    const strata::Runtime runtime(argc, argv);  // takes the --strata-... options
-    return strata::coherent_apps::run(argc, argv);
-  });
+  return strata::miniapp::exit_status_of("strata-coherent", argc, argv, strata::coherent_apps::run);
 }

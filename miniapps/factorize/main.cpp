@@ -11,7 +11,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 
-#include <strata/core/runtime.hpp>
 #include <strata/miniapps/common/run_devices.hpp>
 #include <strata/miniapps/factorize/operations.hpp>
 #include <strata/miniapps/factorize/run.hpp>
@@ -67,8 +66,5 @@ int run(int argc, char** argv) {
 }  // namespace strata::inline STRATA_ABI::factorize
 
 int main(int argc, char** argv) {
-  return strata::miniapp::exit_status_of("strata-factorize", [&] {
-    const strata::Runtime runtime(argc, argv);  // takes the --strata-... options
-    return strata::factorize::run(argc, argv);
-  });
+  return strata::miniapp::exit_status_of("strata-factorize", argc, argv, strata::factorize::run);
 }
