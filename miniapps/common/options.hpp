@@ -121,5 +121,11 @@ std::vector<std::string> split(const std::string& text, char separator);
 /// A number that is all of `text`; UsageError says that `what` needs one.
 double to_number(const std::string& text, const std::string& what);
 index_t to_integer(const std::string& text, const std::string& what);
+/// Bytes of memory, "512MiB", more than 0; 0 for an empty text. UsageError names the option.
+index_t to_bytes(const std::string& text, const std::string& option);
+/// UsageError unless the option's value is one of `least`, ..., `most`: "--tile 0: give 1 to 9 rows of a
+/// tile".
+void require_between(const std::string& option, index_t value, index_t least, index_t most,
+                     const std::string& what);
 
 }  // namespace strata::inline STRATA_ABI::miniapp

@@ -69,9 +69,8 @@ void require_valid(const SimulateSettings& s) {
   if (!s.memory.empty() && s.memory_tiles > 0) throw UsageError("give --memory or --memory-tiles, not both");
   if (!is_tiled(s) && s.memory_tiles > 0)
     throw UsageError("--memory-tiles is for cholesky, lu, gemm and syrk: give --memory");
-  if (s.tasks_ahead < 0 || s.tasks_ahead > 1'000'000) throw UsageError("--tasks-ahead is 0 to 1000000 tasks");
-  if (s.tasks_queued < 0 || s.tasks_queued > 1'000'000)
-    throw UsageError("--tasks-queued is 0 to 1000000 tasks");
+  miniapp::require_between("--tasks-ahead", s.tasks_ahead, 0, 1'000'000, "tasks");
+  miniapp::require_between("--tasks-queued", s.tasks_queued, 0, 1'000'000, "tasks");
   if (!(s.jitter >= 0 && s.jitter < 100)) throw UsageError("--jitter is 0 to less than 100 percent");
   if (s.seed < 0 || s.seed > 1'000'000) throw UsageError("--seed is 0 to 1000000");
   if (s.tasks_queued > 0 && s.scheduler != "eager-prefetch")
