@@ -222,7 +222,7 @@ struct SpreadPart {
 };
 /// Those that have any, hosts last, as they run at once.
 std::vector<SpreadPart> order_parts(const std::vector<ResidentRows>& split, const std::vector<bool>& is_host);
-/// Tells the balance, for `count` devices, when the parts of a timed call ran.
+/// Reports to the balance, for `count` devices, when the parts of a timed call ran.
 void add_samples(Balance& balance, const CoherentCall& call, const std::vector<SpreadPart>& parts,
                  std::size_t count);
 

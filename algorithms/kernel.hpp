@@ -92,9 +92,9 @@ constexpr int items_in_flight_of() {
   }
 }
 
-// Whether a kernel writes elements of its views, as far as the views tell: it may write those that are not
-// const, unless all are so and none was declared to be read, when it probably just was not said what is only
-// read.
+// Whether a kernel writes elements of its views, as far as their types show: it may write those that are not
+// const. Where all are so and none was declared to be read, the program probably declares nothing: then this
+// is false.
 template <class... V>
 inline constexpr bool writes_views_of = (!std::is_const_v<typename V::element_type> || ...) &&
                                         ((std::is_const_v<typename V::element_type> || is_read_rows<V>) ||

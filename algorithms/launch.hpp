@@ -269,7 +269,7 @@ auto launch_reduce_at(const char* label, const Where& where, const R& work, cons
   if constexpr (!bare && check_launch<way, ReduceBy<way>, Accesses...>())
     return ReduceBy<way>::reduce(label, where, work, kernel, static_cast<Into&&>(into), accesses...);
 }
-// With the reducers and the accesses told apart.
+// With reducers and accesses as separate arguments.
 template <class Where, class R, class K, class... Reducers, class... Accesses>
 auto launch_reduce_several(const char* label, const Where& where, const R& work, const K& kernel,
                            const ValuePack<Reducers...>& reducers, const Accesses&... accesses) {

@@ -1,11 +1,10 @@
-// What Strata has to say while a program runs: errors that nobody can catch, warnings, and, on request, what
-// it chose by itself (devices, threads, memory, plans). Exceptions are not logged: who catches them says what
-// they say.
+// The log: errors that cannot be thrown, warnings, and, on request, what Strata chose by itself (devices,
+// threads, memory, plans). Exceptions are not logged: the code that catches them reports them.
 //
-// The setting `log` (STRATA_LOG, --strata-log) says how much: error, warning, info or debug; a level has
+// The setting `log` (STRATA_LOG, --strata-log) is the level: error, warning, info or debug; each includes
 // those before it. Messages go to stderr, a line each that begins with "strata: warning: " or its like, or to
-// a function of the program. Not for hot paths: a message that is left out costs a load and a branch, one
-// that is said a call.
+// a function of the program. Not for hot paths: a message that is not printed costs a load and a branch, one
+// that is printed a call.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -104,9 +104,9 @@ struct ManagedRange {
   bool stays = false;
 };
 
-/// What moved between host and devices because somebody touched it. Bytes are those of pages.
+/// What page faults moved between host and devices. Bytes are those of pages.
 struct PageMoves {
-  bool is_known = false;  ///< otherwise the driver does not tell
+  bool is_known = false;  ///< otherwise the driver does not report it
   std::uint64_t faults = 0;
   std::uint64_t to_devices = 0, to_host = 0;  ///< bytes
 };
@@ -252,8 +252,8 @@ class QueueState : public RefCounted {
   virtual void call_host(const Ref<HostCall>& call);
 
   /// Moves the pages of managed memory to this queue's device, or to the host, after the work enqueued so
-  /// far and before all that is enqueued later, and tells the driver how they are used. Only where pages are
-  /// changes. Returns the bytes of pages that it is to move, and, to the host, those that are to be
+  /// far and before all that is enqueued later, and advises the driver how they are used. Only where pages
+  /// are changes. Returns the bytes of pages that it is to move, and, to the host, those that are to be
   /// overwritten, too: 0 where there is nothing to wait for, or the device cannot.
   virtual std::size_t prefetch(const ManagedRange* /*ranges*/, int /*count*/, bool /*to_host*/) { return 0; }
   /// For devices that model time: the kernel that the calling thread launches here next reads and writes so

@@ -19,8 +19,7 @@ namespace strata::inline STRATA_ABI::detail {
 struct ChunkFunction {
   void (*call)(const void* context, index_t begin, index_t end, int worker) = nullptr;
   const void* context = nullptr;
-  /// A number that tells the kernel from others where `call` is common to them; 0: `call` is the kernel's
-  /// own.
+  /// Identifies the kernel where several share `call`; 0: `call` is the kernel's own.
   std::uintptr_t kernel = 0;
   /// The work of the range, where that is not in proportion to its length, in any unit; 0: it is.
   index_t work = 0;

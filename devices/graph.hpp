@@ -145,7 +145,7 @@ void when_all(const Queue<D>& queue, const F&... work) {
 /// Calls f() on a thread of the host, in the order of the queue: at once on hosts, later on other devices,
 /// and in each launch of a graph that it is recorded in. f is copied; it uses no device and no queue (read
 /// what kernels wrote from memory of the host, after a deep_copy on the queue). What it throws is an error of
-/// the queue (of a graph on a GPU: of that which it was recorded on), which the next wait throws.
+/// the queue (of a graph on a GPU: of the queue that recorded it), which the next wait throws.
 template <Device D, class F>
 void then_host(const Queue<D>& queue, F&& f) {
   using Function = std::remove_cvref_t<F>;

@@ -81,7 +81,7 @@ void moved() {
   std::printf(
       "%llu bytes were brought, and %s by faults\n",
       static_cast<unsigned long long>(counters.prefetched_to_devices.bytes),
-      counters.faults.is_known ? std::to_string(counters.faults.to_devices).c_str() : "nobody knows what");
+      counters.faults.is_known ? std::to_string(counters.faults.to_devices).c_str() : "an unknown number of");
 //! [moved]
   wait(device);
 }

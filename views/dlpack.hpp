@@ -50,7 +50,7 @@ class DLPackTensor {
  public:
   /// None.
   constexpr DLPackTensor() noexcept = default;
-  /// Takes over a tensor that somebody else made.
+  /// Takes ownership of a tensor of another library.
   constexpr explicit DLPackTensor(DLManagedTensorVersioned* tensor) noexcept : tensor_(tensor) {}
   constexpr DLPackTensor(DLPackTensor&& other) noexcept : tensor_(other.release()) {}
   DLPackTensor& operator=(DLPackTensor&& other) noexcept {

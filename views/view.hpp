@@ -180,7 +180,7 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
   /// A null view.
   STRATA_FUNCTION constexpr View() : data_(nullptr), mapping_() {}
 
-  /// A view of memory that somebody else owns and keeps alive: `data` must be memory of the device.
+  /// A view of memory that the caller owns and keeps alive: `data` must be memory of the device.
   constexpr View(T* data, const mapping_type& mapping) : data_(data), mapping_(mapping) {}
   template <class... I>
   requires(sizeof...(I) > 0 && (IndexLike<I> && ...) &&

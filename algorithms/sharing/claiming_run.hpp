@@ -1,5 +1,5 @@
 // ClaimingRun: carries out a shared launch whose kernels claim for themselves (claiming_launch.hpp): enqueues
-// them, works as hosts beside them, and tells the ledger what is done and what is not.
+// them, works as hosts beside them, and reports to the ledger what is done and what is not.
 //
 // Threads: the calling one enqueues kernels, works as the first host, and waits for the devices. Each other
 // host has a thread of its own.

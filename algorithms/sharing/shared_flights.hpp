@@ -18,7 +18,7 @@ inline constexpr int most_retries = 20;
 
 class SharedFlights {
  public:
-  /// How ends of parts are told.
+  /// How the ends of parts are measured.
   enum class Clock {
     Devices,     ///< by events: that of the devices, also where it is virtual
     Host,        ///< that of the host, which has parts, too

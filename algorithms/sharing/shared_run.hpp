@@ -1,5 +1,5 @@
-// run_shared: carries out a launch whose parts devices claim. What is typed (views, kernels) is behind
-// functions; here are the plan and the threads. Who has what is in SharedLedger, what asynchronous devices do
+// run_shared: carries out a launch whose parts devices claim. Functions hide the types of views and kernels;
+// here are the plan and the threads. Who has what is in SharedLedger, what asynchronous devices do
 // in SharedFlights, what failures cost in SharedLosses.
 //
 // Threads: the calling one gives asynchronous devices their first parts, and then works as the first host.

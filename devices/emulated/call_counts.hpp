@@ -25,7 +25,7 @@ inline void count_call(std::atomic<std::uint64_t> CallCounts::*kind) {
 
 /// The events of a queue that were asked for and that a GPU has not recorded. It records them before the
 /// queue's next work but for short copies, all at once, or when another queue is to wait for one; and never
-/// those that are complete by then, as the host has found out, nor those that nobody has any more.
+/// those that are complete by then, as the host has found out, nor those that no object refers to any more.
 class AskedEvents {
  public:
   /// Of a copy that comes before the record.

@@ -82,8 +82,8 @@ enum class Fault {
   Stuck,       ///< the system does not change the rights of pages
   Exhausted    ///< the machine has no page
 };
-/// Whether the access was to write; where the processor does not tell, writes to pages that readers share are
-/// known by their second fault.
+/// Whether the access was to write; where the processor does not report it, writes to pages that readers
+/// share are known by their second fault.
 enum class Access { Read, Write, Unknown };
 /// For the signal handler, as holds(), which says whether the address is that of a block.
 Fault handle(std::uintptr_t address, Access access);

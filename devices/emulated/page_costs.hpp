@@ -1,4 +1,4 @@
-// PageCosts: what faults and prefetches of managed memory have cost since somebody asked: counts, which the
+// PageCosts: what faults and prefetches of managed memory have cost since the last query: counts, which the
 // configuration turns into seconds of virtual time (Platform::seconds_of). Private to this folder.
 //
 // Added to by the fault handler, in any thread; so all is atomic, and nothing is allocated.

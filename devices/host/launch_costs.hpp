@@ -2,7 +2,7 @@
 // worth.
 //
 // Handing work to another thread costs about a microsecond if it looks for work, and up to fifty if it
-// sleeps, so a short run is fastest on few threads or one. How long it will take nobody says: it is learned,
+// sleeps, so a short run is fastest on few threads or one. How long it will take is learned,
 // for each kernel and size of range (to a factor of four, as items cost more out of cache), from the time in
 // which the calling thread did its own share. A cost rises by a factor of four a run at most, so that a run
 // in which the system took the processor away is soon forgotten, and sinks by a quarter of the difference:
@@ -50,8 +50,8 @@ class LaunchCost {
 
 class LaunchCosts {
  public:
-  /// That of `kernel`, which is any number that tells kernels apart, for so many items, at least one. Valid
-  /// until the next call.
+  /// The cost of a launch of `items` items, at least one; `kernel` identifies the kernel. Valid until the
+  /// next call.
   LaunchCost& of(std::uintptr_t kernel, index_t items);
 
  private:

@@ -146,7 +146,7 @@ class ReduceTask : public ValueTask<Body, Reducer, Finish, ChunkRange> {
     if constexpr (blocks_together_log2 == 0) {
       reduce_block(context, first, *static_cast<Value*>(partial));
     } else {
-      // Nodes of the tree, one behind the other, each of which waits for the one to its right.
+      // Nodes of the tree, in order, each of which waits for the one to its right.
       Value waiting[blocks_together_log2 + 1];
       int count = 0;
       const auto join_last = [&] {

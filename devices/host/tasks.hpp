@@ -48,7 +48,7 @@ struct TaskCall {
   const void* task;
   void (*call)(const void* task, const Runner& runner, const LaunchInfo& info);
 };
-/// What those do with a task who do not know its type. (Virtual functions would come with constructors,
+/// A task of an unknown type, and the function that runs it. (Virtual functions would come with constructors,
 /// destructors and run-time type information, for each kernel of a program.)
 template <class Task>
 struct AnyTask {

@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <string_view>
 
-#include <strata/core/runtime.hpp>
 #include <strata/devices/emulated/control.hpp>
 #include <strata/miniapps/coherent_apps/run.hpp>
 #include <strata/miniapps/coherent_apps/run_app.hpp>
@@ -83,8 +82,7 @@ int run(int argc, char** argv) {
   miniapp::Options options("strata-coherent",
                            "The applications of the paper on smart containers, on coherent arrays.");
   declare(options, settings);
-  const std::vector<const char*> arguments = with_app_option(argc, argv);
-  if (!options.parse(static_cast<int>(arguments.size()), arguments.data())) return 0;
+  if (!options.parse(argc, argv)) return 0;
   const AppRequest request = request_of(settings);
   emulate(settings.gpus);
   const std::string parameters = options.to_json();
@@ -108,8 +106,5 @@ int run(int argc, char** argv) {
 }  // namespace strata::inline STRATA_ABI::coherent_apps
 
 int main(int argc, char** argv) {
-  return strata::miniapp::exit_status_of("strata-coherent", [&] {
-    const strata::Runtime runtime(argc, argv);  // takes the --strata-... options
-    return strata::coherent_apps::run(argc, argv);
-  });
+  return strata::miniapp::exit_status_of("strata-coherent", argc, argv, strata::coherent_apps::run);
 }

@@ -29,6 +29,7 @@ std::vector<std::string> names() {
 
 void declare(miniapp::Options& options, CoherentSettings& s) {
   options.add("--app", &s.app, "NAME", "the application; may stand first, without --app", names());
+  options.set_first("--app");
   options.add("-n,--n", &s.n, "N",
               "its size: bodies, rows, particles, points of a side, numbers; 0: " +
                   defaults([](const AppKind& kind) { return kind.n; }));
@@ -45,12 +46,6 @@ void declare(miniapp::Options& options, CoherentSettings& s) {
   options.add("-j,--json", &s.common.json, "FILE", "writes the report as JSON");
   options.add_flag("--verify", s.common.verify, "compares what comes out with the same program on Serial");
   options.add_flag("-q,--quiet", s.common.quiet, "only the report");
-}
-
-std::vector<const char*> with_app_option(int argc, const char* const* argv) {
-  std::vector<const char*> arguments(argv, argv + argc);
-  if (argc > 1 && argv[1][0] != '-') arguments.insert(arguments.begin() + 1, "--app");
-  return arguments;
 }
 
 AppRequest request_of(const CoherentSettings& settings) {

@@ -24,9 +24,6 @@ struct CoherentSettings {
 /// Declares them.
 void declare(miniapp::Options& options, CoherentSettings& settings);
 
-/// "strata-coherent nbody --n 1000" as "strata-coherent --app nbody --n 1000".
-std::vector<const char*> with_app_option(int argc, const char* const* argv);
-
 /// What is asked for; UsageError for what no application can do.
 AppRequest request_of(const CoherentSettings& settings);
 

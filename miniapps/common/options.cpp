@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include <strata/algorithms/build_info.hpp>
+#include <strata/core/bytes.hpp>
 #include <strata/miniapps/common/config_file.hpp>
 #include <strata/miniapps/common/options.hpp>
 #include <strata/miniapps/common/standard_output.hpp>
@@ -75,6 +76,26 @@ index_t to_integer(const std::string& text, const std::string& what) {
   if (text.empty() || *end != '\0' || errno == ERANGE)
     throw UsageError(what + " needs a whole number, not \"" + text + "\"");
   return value;
+}
+
+index_t to_bytes(const std::string& text, const std::string& option) {
+  if (text.empty()) return 0;
+  index_t bytes = 0;
+  try {
+    bytes = bytes_from_string(text);
+  } catch (const Error& error) {
+    throw UsageError(option + ": " + error.what());
+  }
+  if (bytes <= 0)
+    throw UsageError(option + " " + text + ": some memory is needed, such as 512MiB; leave it out for all");
+  return bytes;
+}
+
+void require_between(const std::string& option, index_t value, index_t least, index_t most,
+                     const std::string& what) {
+  if (value < least || value > most)
+    throw UsageError(option + " " + std::to_string(value) + ": give " + std::to_string(least) + " to " +
+                     std::to_string(most) + " " + what);
 }
 
 std::vector<std::string> split(const std::string& text, char separator) {
@@ -149,7 +170,10 @@ void Options::require_compatible() {
 }
 
 bool Options::parse(int argc, const char* const* argv) {
-  const ParsedArguments arguments = parse_arguments(program_, purpose_, table_, argc, argv);
+  std::vector<const char*> words(argv, argv + argc);
+  if (!first_.empty() && argc > 1 && argv[1][0] != '-') words.insert(words.begin() + 1, first_.c_str());
+  const ParsedArguments arguments =
+      parse_arguments(program_, purpose_, table_, static_cast<int>(words.size()), words.data());
   if (arguments.help) {
     std::printf("%s\n%s", arguments.help_text.c_str(), exit_status_text);
     return false;

@@ -59,6 +59,9 @@ class Options {
     add(names, &target, "", help);
   }
 
+  /// A first argument that begins with no dash is the value of this option, "--app".
+  void set_first(const std::string& option) { first_ = option; }
+
   /// Says that `others` have no effect beside the option `name`, for which `why` is the reason: parse()
   /// refuses them together. Names are those of the table, without dashes.
   void exclude(const std::string& name, const std::vector<std::string>& others, const std::string& why);
@@ -83,7 +86,7 @@ class Options {
   OptionEntry& entry_of(const std::string& name);
   void require_compatible();
 
-  std::string program_, purpose_;
+  std::string program_, purpose_, first_;
   std::vector<OptionEntry> table_;
   std::vector<Exclusion> exclusions_;
 };
@@ -118,5 +121,11 @@ std::vector<std::string> split(const std::string& text, char separator);
 /// A number that is all of `text`; UsageError says that `what` needs one.
 double to_number(const std::string& text, const std::string& what);
 index_t to_integer(const std::string& text, const std::string& what);
+/// Bytes of memory, "512MiB", more than 0; 0 for an empty text. UsageError names the option.
+index_t to_bytes(const std::string& text, const std::string& option);
+/// UsageError unless the option's value is one of `least`, ..., `most`: "--tile 0: give 1 to 9 rows of a
+/// tile".
+void require_between(const std::string& option, index_t value, index_t least, index_t most,
+                     const std::string& what);
 
 }  // namespace strata::inline STRATA_ABI::miniapp

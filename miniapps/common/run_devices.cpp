@@ -10,6 +10,7 @@
 #include <strata/core/files/output_lock.hpp>
 #include <strata/core/files/partial_file.hpp>
 #include <strata/core/profiling/json_text.hpp>
+#include <strata/core/runtime.hpp>
 #include <strata/miniapps/common/run_devices.hpp>
 
 namespace strata::inline STRATA_ABI::miniapp {
@@ -54,6 +55,13 @@ int exit_status_of(const std::string& program, const std::function<int()>& run) 
     return status;
   print("not everything could be written to standard output: is its disk full?");
   return 1;
+}
+
+int exit_status_of(const std::string& program, int argc, char** argv, int (*run)(int, char**)) {
+  return exit_status_of(program, [&] {
+    const Runtime runtime(argc, argv);
+    return run(argc, argv);
+  });
 }
 
 bool same_file(const std::string& a, const std::string& b) {

@@ -38,6 +38,8 @@ int run_sweep(const CommonSettings& settings, const std::vector<std::string>& de
 /// called (UsageError, NoSuchDevice, SettingError) and 1 for others; the error is printed to stderr. 1 also
 /// when not all output could be written to standard output.
 int exit_status_of(const std::string& program, const std::function<int()>& run);
+/// The same of run(argc, argv) while there is a Runtime, which takes the --strata-... options.
+int exit_status_of(const std::string& program, int argc, char** argv, int (*run)(int, char**));
 
 /// Whether two paths lead to one file, which may not be there yet.
 bool same_file(const std::string& a, const std::string& b);

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <filesystem>
 
-#include <strata/core/bytes.hpp>
 #include <strata/miniapps/common/settings.hpp>
 
 namespace strata::inline STRATA_ABI::miniapp {
@@ -40,17 +39,7 @@ int refinements_of(const CommonSettings& settings) {
 }
 
 index_t memory_limit_of(const CommonSettings& settings) {
-  if (settings.memory_limit.empty()) return 0;
-  index_t bytes = 0;
-  try {
-    bytes = bytes_from_string(settings.memory_limit);
-  } catch (const Error& error) {
-    throw UsageError(std::string("--memory-limit: ") + error.what());
-  }
-  if (bytes <= 0)
-    throw UsageError("--memory-limit " + settings.memory_limit +
-                     ": some memory is needed, such as 512MiB; leave it out for all that the device has");
-  return bytes;
+  return to_bytes(settings.memory_limit, "--memory-limit");
 }
 
 index_t memory_left(std::size_t capacity, std::size_t used) {

@@ -16,7 +16,6 @@
 #include <cstdio>
 #include <type_traits>
 
-#include <strata/core/runtime.hpp>
 #include <strata/devices/queue.hpp>
 #include <strata/miniapps/common/devices.hpp>
 #include <strata/miniapps/common/run_devices.hpp>
@@ -84,8 +83,5 @@ int run(int argc, char** argv) {
 }  // namespace strata::inline STRATA_ABI::dynamics
 
 int main(int argc, char** argv) {
-  return strata::miniapp::exit_status_of("strata-dynamics", [&] {
-    const strata::Runtime runtime(argc, argv);  // takes the --strata-... options
-    return strata::dynamics::run(argc, argv);
-  });
+  return strata::miniapp::exit_status_of("strata-dynamics", argc, argv, strata::dynamics::run);
 }

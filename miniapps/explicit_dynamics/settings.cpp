@@ -81,8 +81,7 @@ Parameters parameters_of(const DynamicsSettings& s) {
   p.update = s.update == "first" ? Update::First : Update::Second;
   p.fused = s.kernels == "fused";
   p.memory_limit = miniapp::memory_limit_of(s.common);
-  if (s.devices < 1 || s.devices > 1024)
-    throw UsageError("--devices " + std::to_string(s.devices) + ": their number is 1 to 1024");
+  miniapp::require_between("--devices", s.devices, 1, 1024, "devices");
   p.devices = static_cast<int>(s.devices);
   p.memory = miniapp::memory_choice(s.memory);
   if (p.devices > 1) miniapp::refuse_explicit(p.memory, "--devices", between_parts);

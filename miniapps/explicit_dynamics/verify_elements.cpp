@@ -9,19 +9,18 @@
 
 #include <strata/miniapps/explicit_dynamics/hexahedron.hpp>
 #include <strata/miniapps/explicit_dynamics/verify.hpp>
+#include <strata/miniapps/fem/host_mesh.hpp>
 
 namespace strata::inline STRATA_ABI::dynamics {
 
 namespace {
 
+using fem::corner_signs;
 using miniapp::check_near;
 using miniapp::check_relative;
 using miniapp::check_zero;
 using Mat = Matrix<double>;
 using Vec = Vector<double>;
-
-constexpr int corner_signs[8][3] = {{-1, -1, -1}, {1, -1, -1}, {1, 1, -1}, {-1, 1, -1},
-                                    {-1, -1, 1},  {1, -1, 1},  {1, 1, 1},  {-1, 1, 1}};
 
 // The volume by 2 x 2 x 2 Gauss points, which is exact: the determinant has degree 2 in each coordinate.
 double gauss_volume(const CornerVectors<double>& at) {

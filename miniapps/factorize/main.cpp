@@ -11,7 +11,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 
-#include <strata/core/runtime.hpp>
 #include <strata/miniapps/common/run_devices.hpp>
 #include <strata/miniapps/factorize/operations.hpp>
 #include <strata/miniapps/factorize/run.hpp>
@@ -42,8 +41,7 @@ int run(int argc, char** argv) {
   miniapp::Options options("strata-factorize",
                            "Factors and products of dense matrices that are larger than a device.");
   declare(options, settings);
-  const std::vector<const char*> arguments = with_operation_option(argc, argv);
-  if (!options.parse(static_cast<int>(arguments.size()), arguments.data())) return 0;
+  if (!options.parse(argc, argv)) return 0;
   const FactorizeRequest request = request_of(settings);
   const std::vector<std::string> devices = devices_of(settings.common.device);
   require_files(settings, request, devices);
@@ -68,8 +66,5 @@ int run(int argc, char** argv) {
 }  // namespace strata::inline STRATA_ABI::factorize
 
 int main(int argc, char** argv) {
-  return strata::miniapp::exit_status_of("strata-factorize", [&] {
-    const strata::Runtime runtime(argc, argv);  // takes the --strata-... options
-    return strata::factorize::run(argc, argv);
-  });
+  return strata::miniapp::exit_status_of("strata-factorize", argc, argv, strata::factorize::run);
 }

@@ -3,12 +3,12 @@
 #include <array>
 
 #include <strata/algorithms/tasks/plan/schedulers.hpp>
-#include <strata/core/bytes.hpp>
 #include <strata/miniapps/common/memory.hpp>
 #include <strata/miniapps/factorize/settings.hpp>
 
 namespace strata::inline STRATA_ABI::factorize {
 
+using miniapp::require_between;
 using miniapp::UsageError;
 
 namespace {
@@ -30,24 +30,6 @@ Operation operation_of(const std::string& name) {
     names += (names.empty() ? "" : ", ") + std::string(name_of(operation));
   }
   throw UsageError("say what to compute: one of " + names + ", as in strata-factorize cholesky");
-}
-
-void require_between(const char* option, index_t value, index_t least, index_t most, const char* what) {
-  if (value < least || value > most)
-    throw UsageError(std::string(option) + " " + std::to_string(value) + ": " + what + " are " +
-                     std::to_string(least) + " to " + std::to_string(most));
-}
-
-index_t bytes_of(const std::string& option, const std::string& text) {
-  if (text.empty()) return 0;
-  index_t bytes = 0;
-  try {
-    bytes = bytes_from_string(text);
-  } catch (const Error& error) {
-    throw UsageError(option + ": " + error.what());
-  }
-  if (bytes <= 0) throw UsageError(option + " " + text + ": some memory is needed, such as 512MiB");
-  return bytes;
 }
 
 void set_home(const std::string& text, FactorizeRequest& request) {
@@ -127,6 +109,7 @@ const char* name_of(Operation operation) {
 void declare(miniapp::Options& options, FactorizeSettings& s) {
   options.add("--operation", &s.operation, "NAME", "what is computed; may stand first, without --operation",
               operation_names());
+  options.set_first("--operation");
   options.add("-i,--input", &s.input, "NAME|FILE",
               "the matrix: spd or random (generated; lu: random, others: spd), thermal (of strata-thermal, "
               "dense), a file of MatrixMarket, or any other file as raw numbers of --type, row by row");
@@ -168,12 +151,6 @@ void declare(miniapp::Options& options, FactorizeSettings& s) {
   options.add_flag("-q,--quiet", s.common.quiet, "no progress, only the report");
 }
 
-std::vector<const char*> with_operation_option(int argc, const char* const* argv) {
-  std::vector<const char*> arguments(argv, argv + argc);
-  if (argc > 1 && argv[1][0] != '-') arguments.insert(arguments.begin() + 1, "--operation");
-  return arguments;
-}
-
 FactorizeRequest request_of(const FactorizeSettings& s) {
   FactorizeRequest request;
   request.operation = operation_of(s.operation);
@@ -193,7 +170,7 @@ FactorizeRequest request_of(const FactorizeSettings& s) {
   set_memory(s.memory, request);
   request.overwrites = s.overwrite;
   request.memory_limit = miniapp::memory_limit_of(s.common);
-  request.host_memory = bytes_of("--host-memory", s.host_memory);
+  request.host_memory = miniapp::to_bytes(s.host_memory, "--host-memory");
   require_between("--devices", s.devices, 1, 64, "devices that share the work");
   require_between("--queues", s.queues, 1, 64, "tasks at a time");
   require_between("--window", s.window, 1, 100'000'000, "tasks that a scheduler sees");

@@ -29,9 +29,6 @@ struct FactorizeSettings {
 /// Declares them.
 void declare(miniapp::Options& options, FactorizeSettings& settings);
 
-/// "strata-factorize lu --order 1000" as "strata-factorize --operation lu --order 1000".
-std::vector<const char*> with_operation_option(int argc, const char* const* argv);
-
 /// What is asked for; UsageError for settings that make no sense, or not together.
 FactorizeRequest request_of(const FactorizeSettings& settings);
 

@@ -20,6 +20,10 @@ namespace strata::inline STRATA_ABI::fem {
 inline constexpr std::array<std::array<int, 4>, 6> face_corners = {
     {{0, 1, 5, 4}, {1, 2, 6, 5}, {2, 3, 7, 6}, {3, 0, 4, 7}, {0, 3, 2, 1}, {4, 5, 6, 7}}};
 
+/// Where the corners are in the cube [-1, 1]^3.
+inline constexpr int corner_signs[8][3] = {{-1, -1, -1}, {1, -1, -1}, {1, 1, -1}, {-1, 1, -1},
+                                           {-1, -1, 1},  {1, -1, 1},  {1, 1, 1},  {-1, 1, 1}};
+
 /// A part of the elements, usually of one material.
 struct Block {
   std::int64_t id = 1;
@@ -40,6 +44,8 @@ struct SideSet {
   std::vector<std::int32_t> elements;
   std::vector<std::int8_t> faces;  // of the element of the same place: 0 to 5
 };
+/// The set with its faces in ascending order, each once.
+SideSet sorted(const SideSet& set);
 
 /// A mesh; indices count from 0.
 struct HostMesh {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <utility>
 
 #include <strata/miniapps/fem/host_mesh.hpp>
 #include <strata/miniapps/fem/node_corners.hpp>
@@ -49,19 +48,12 @@ DeviceNodeSet<Arrays> upload_set(const NodeSet& set, const typename Arrays::devi
 
 template <class Arrays>
 DeviceSideSet<Arrays> upload_set(const SideSet& set, const typename Arrays::device_type& device) {
-  DeviceSideSet<Arrays> on_device{set.id, set.name, {}, {}};
-  std::vector<std::pair<std::int32_t, std::int8_t>> sides;
-  for (std::size_t k = 0; k < set.elements.size(); ++k) sides.emplace_back(set.elements[k], set.faces[k]);
-  std::sort(sides.begin(), sides.end());
-  sides.erase(std::unique(sides.begin(), sides.end()), sides.end());
-  std::vector<std::int32_t> elements;
-  std::vector<std::int8_t> faces;
-  for (const auto& [element, face] : sides) elements.push_back(element), faces.push_back(face);
-  using Elements = decltype(on_device.elements);
-  using Faces = decltype(on_device.faces);
-  on_device.elements = copy_of<Elements>(set.name.c_str(), elements.data(), elements.size(), device);
-  on_device.faces = copy_of<Faces>(set.name.c_str(), faces.data(), faces.size(), device);
-  return on_device;
+  using Elements = decltype(DeviceSideSet<Arrays>::elements);
+  using Faces = decltype(DeviceSideSet<Arrays>::faces);
+  const SideSet sides = sorted(set);
+  const char* const label = set.name.c_str();
+  return {set.id, set.name, copy_of<Elements>(label, sides.elements.data(), sides.elements.size(), device),
+          copy_of<Faces>(label, sides.faces.data(), sides.faces.size(), device)};
 }
 
 }  // namespace detail

@@ -11,7 +11,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 
-#include <strata/core/runtime.hpp>
 #include <strata/devices/serial/device.hpp>
 #include <strata/miniapps/common/devices.hpp>
 #include <strata/miniapps/common/run_devices.hpp>
@@ -79,8 +78,5 @@ int run(int argc, char** argv) {
 }  // namespace strata::inline STRATA_ABI::ransac
 
 int main(int argc, char** argv) {
-  return strata::miniapp::exit_status_of("strata-ransac", [&] {
-    const strata::Runtime runtime(argc, argv);  // takes the --strata-... options
-    return strata::ransac::run(argc, argv);
-  });
+  return strata::miniapp::exit_status_of("strata-ransac", argc, argv, strata::ransac::run);
 }

@@ -150,9 +150,7 @@ Problem make_problem(std::vector<FlowVector> vectors, index_t iterations, index_
                      std::uint64_t seed) {
   const auto n = static_cast<std::int32_t>(vectors.size());
   if (n < 2) throw UsageError("two vectors determine a flow: give at least 2");
-  if (iterations < 1 || iterations > most_iterations)
-    throw UsageError("--iterations " + std::to_string(iterations) + ": give 1 to " +
-                     std::to_string(most_iterations));
+  miniapp::require_between("--iterations", iterations, 1, most_iterations, "iterations");
   if (error < 1 || error > largest_error)
     throw UsageError("--error " + std::to_string(error) +
                      ": points from which on a vector is an outlier, 1 to " + std::to_string(largest_error));

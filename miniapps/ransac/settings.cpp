@@ -54,16 +54,12 @@ FitRequest request_of(const RansacSettings& s) {
   const auto require = [](bool holds, const std::string& what) {
     if (!holds) throw UsageError(what);
   };
-  const auto require_count = [&](const std::string& option, index_t value, index_t least, index_t most) {
-    require(value >= least && value <= most, option + " " + std::to_string(value) + ": give " +
-                                                 std::to_string(least) + " to " + std::to_string(most));
-  };
   constexpr index_t most_threads = 1024, most_teams = 1'000'000, most_members = 1024, most_fits = 1'000'000;
-  require_count("--threads", s.threads, 0, most_threads);
-  require_count("--teams", s.teams, 0, most_teams);
-  require_count("--team-size", s.team_size, 0, most_members);
-  require_count("--repetitions", s.repetitions, 1, most_fits);
-  require_count("--warm-up", s.warm_up, 0, most_fits);
+  miniapp::require_between("--threads", s.threads, 0, most_threads, "threads");
+  miniapp::require_between("--teams", s.teams, 0, most_teams, "teams");
+  miniapp::require_between("--team-size", s.team_size, 0, most_members, "members");
+  miniapp::require_between("--repetitions", s.repetitions, 1, most_fits, "fits");
+  miniapp::require_between("--warm-up", s.warm_up, 0, most_fits, "fits");
   const bool is_static = s.mode == "static", has_host = s.host != "none";
   FitRequest request;
   request.sharing = is_static ? Sharing::Static : Sharing::Dynamic;

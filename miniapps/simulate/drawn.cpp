@@ -10,7 +10,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <strata/core/runtime.hpp>
 #include <strata/miniapps/common/options.hpp>
 #include <strata/miniapps/common/run_devices.hpp>
 #include <strata/miniapps/simulate/drawn_problem.hpp>
@@ -102,8 +101,5 @@ int run(int argc, char** argv) {
 }  // namespace strata::inline STRATA_ABI::simulate
 
 int main(int argc, char** argv) {
-  return strata::miniapp::exit_status_of("strata-simulate-drawn", [&] {
-    const strata::Runtime runtime(argc, argv);  // takes the --strata-... options
-    return strata::simulate::run(argc, argv);
-  });
+  return strata::miniapp::exit_status_of("strata-simulate-drawn", argc, argv, strata::simulate::run);
 }

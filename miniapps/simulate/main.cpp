@@ -15,7 +15,6 @@
 #include <strata/algorithms/tasks/plan/tiled.hpp>
 #include <strata/algorithms/tasks/simulator/simulator.hpp>
 #include <strata/core/bytes.hpp>
-#include <strata/core/runtime.hpp>
 #include <strata/miniapps/common/run_devices.hpp>
 #include <strata/miniapps/common/standard_output.hpp>
 #include <strata/miniapps/simulate/graph_file.hpp>
@@ -180,8 +179,7 @@ int run(int argc, char** argv) {
   miniapp::Options options("strata-simulate",
                            "Schedules of task graphs on machines that are only described.");
   declare(options, settings);
-  const std::vector<const char*> arguments = with_workload_option(argc, argv);
-  if (!options.parse(static_cast<int>(arguments.size()), arguments.data())) return 0;
+  if (!options.parse(argc, argv)) return 0;
   require_valid(settings);
 
   MeasuredKernels measured;
@@ -212,8 +210,5 @@ int run(int argc, char** argv) {
 }  // namespace strata::inline STRATA_ABI::simulate
 
 int main(int argc, char** argv) {
-  return strata::miniapp::exit_status_of("strata-simulate", [&] {
-    const strata::Runtime runtime(argc, argv);  // takes the --strata-... options
-    return strata::simulate::run(argc, argv);
-  });
+  return strata::miniapp::exit_status_of("strata-simulate", argc, argv, strata::simulate::run);
 }

@@ -18,6 +18,7 @@ void declare(miniapp::Options& options, SimulateSettings& s) {
               "what runs: a factorization or product over tiles, or the graph of a JSON file; may stand "
               "first, without "
               "--workload");
+  options.set_first("--workload");
   options.add("-n,--tiles", &s.tiles, "N", "tiles of a side");
   options.add("--tile", &s.tile, "N", "elements of a side of a tile, of 4 bytes each");
   options.add("--memory", &s.memory, "BYTES",
@@ -47,12 +48,6 @@ void declare(miniapp::Options& options, SimulateSettings& s) {
   options.add_flag("-q,--quiet", s.quiet, "prints nothing");
 }
 
-std::vector<const char*> with_workload_option(int argc, const char* const* argv) {
-  std::vector<const char*> arguments(argv, argv + argc);
-  if (argc > 1 && argv[1][0] != '-') arguments.insert(arguments.begin() + 1, "--workload");
-  return arguments;
-}
-
 bool is_tiled(const SimulateSettings& settings) {
   return std::find(tiled_workloads.begin(), tiled_workloads.end(), settings.workload) !=
          tiled_workloads.end();
@@ -74,9 +69,8 @@ void require_valid(const SimulateSettings& s) {
   if (!s.memory.empty() && s.memory_tiles > 0) throw UsageError("give --memory or --memory-tiles, not both");
   if (!is_tiled(s) && s.memory_tiles > 0)
     throw UsageError("--memory-tiles is for cholesky, lu, gemm and syrk: give --memory");
-  if (s.tasks_ahead < 0 || s.tasks_ahead > 1'000'000) throw UsageError("--tasks-ahead is 0 to 1000000 tasks");
-  if (s.tasks_queued < 0 || s.tasks_queued > 1'000'000)
-    throw UsageError("--tasks-queued is 0 to 1000000 tasks");
+  miniapp::require_between("--tasks-ahead", s.tasks_ahead, 0, 1'000'000, "tasks");
+  miniapp::require_between("--tasks-queued", s.tasks_queued, 0, 1'000'000, "tasks");
   if (!(s.jitter >= 0 && s.jitter < 100)) throw UsageError("--jitter is 0 to less than 100 percent");
   if (s.seed < 0 || s.seed > 1'000'000) throw UsageError("--seed is 0 to 1000000");
   if (s.tasks_queued > 0 && s.scheduler != "eager-prefetch")

@@ -32,8 +32,6 @@ struct SimulateSettings {
 
 /// Declares them.
 void declare(miniapp::Options& options, SimulateSettings& settings);
-/// The command line with --workload before a first argument that is none.
-std::vector<const char*> with_workload_option(int argc, const char* const* argv);
 /// UsageError where settings do not fit each other.
 void require_valid(const SimulateSettings& settings);
 /// Whether the workload is one over tiles, and no file.

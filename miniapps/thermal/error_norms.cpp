@@ -8,8 +8,7 @@ namespace strata::inline STRATA_ABI::thermal {
 
 namespace {
 
-constexpr int corner_signs[8][3] = {{-1, -1, -1}, {1, -1, -1}, {1, 1, -1}, {-1, 1, -1},
-                                    {-1, -1, 1},  {1, -1, 1},  {1, 1, 1},  {-1, 1, 1}};
+using fem::corner_signs;
 
 // An element at one point of its reference cube.
 struct ElementPoint {

@@ -11,7 +11,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 
-#include <strata/core/runtime.hpp>
 #include <strata/miniapps/common/devices.hpp>
 #include <strata/miniapps/common/run_devices.hpp>
 #include <strata/miniapps/fem/files/result_writer.hpp>
@@ -80,8 +79,5 @@ int run(int argc, char** argv) {
 }  // namespace strata::inline STRATA_ABI::thermal
 
 int main(int argc, char** argv) {
-  return strata::miniapp::exit_status_of("strata-thermal", [&] {
-    const strata::Runtime runtime(argc, argv);  // takes the --strata-... options
-    return strata::thermal::run(argc, argv);
-  });
+  return strata::miniapp::exit_status_of("strata-thermal", argc, argv, strata::thermal::run);
 }

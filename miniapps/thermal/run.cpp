@@ -129,7 +129,7 @@ void add_checks(const Heat& heat, const HeatState& state, const LinearResidual& 
   double unsolved = std::max(solve.tolerance * residual.right_hand_side, residual.floor);
   if (is_nonlinear) {
     const SolveStatistics& taken = heat.statistics();
-    // Near rest the first one of a step is rounding itself, and says nothing.
+    // Near a steady state the first residual of a step is itself rounding: the greatest of all steps counts.
     const double scale = residual.greatest > 0 ? residual.greatest : 1;
     unsolved =
         std::max(solve.newton_tolerance * taken.newton_begin, residual.floor) + epsilon * state.rounding;

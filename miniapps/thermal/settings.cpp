@@ -88,8 +88,7 @@ void check(const ThermalSettings& settings) {
   if (const std::string lack = boomeramg_lack();
       solve_settings_of(settings, false).use_boomeramg && !lack.empty())
     throw UsageError("--preconditioner boomeramg: " + lack);
-  if (settings.devices < 1 || settings.devices > 1024)
-    throw UsageError("--devices " + std::to_string(settings.devices) + ": their number is 1 to 1024");
+  miniapp::require_between("--devices", settings.devices, 1, 1024, "devices");
   const bool has_mode = memory_of(settings).has_value();
   if (miniapp::memory_limit_of(settings.common) > 0 || settings.devices > 1 || has_mode)
     if (const std::string lack = placing_lack(solve_settings_of(settings, false)); !lack.empty())

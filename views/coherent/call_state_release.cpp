@@ -91,7 +91,8 @@ void CallState::retract(int number) {
   if (!is_marked) part.state = Part::State::Waiting;
 }
 
-// What may have been enqueued of a part that was not finished comes before all that is enqueued later.
+// Of a part that did not finish, some work may have been enqueued: later work that uses the same memory waits
+// for it.
 void CallState::follow(Part& part) {
   try {
     const Work work = Coherence::get().tracker.add(*part.queue, part.queue->record(), part.after, part.needs);

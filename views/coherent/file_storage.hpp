@@ -4,10 +4,10 @@
 // Mapping and direct I/O see the same bytes where these calls are made. What Linux does by itself (ext4, XFS,
 // btrfs, tmpfs): a direct read first writes back what the page cache has changed there, mappings included; a
 // direct write writes back and drops the pages before and after, also from mappings, so that the next touch
-// reads the file. What it cannot drop is a page that somebody changes during the write: pages of the cache
-// may be larger than 4096 bytes, and hold a part of the neighbour's. AsyncFile looks for such pages after
-// each request, and writes what they should have into them (with cachestat(2), of Linux 6.5; before that, XFS
-// alone had such pages). Other systems promise less.
+// reads the file. What it cannot drop is a page that another thread changes during the write: pages of the
+// cache may be larger than 4096 bytes, and hold a part of the neighbour's. AsyncFile looks for such pages
+// after each request, and writes what they should have into them (with cachestat(2), of Linux 6.5; before
+// that, XFS alone had such pages). Other systems promise less.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -178,8 +178,8 @@ bool CallState::moves_pages(const Part& part) {
   return any && !part.is_host;
 }
 
-// Of arrays that lie in pinned memory, and are not copied: a device that models time is told of what the part
-// declares.
+// Of arrays in pinned memory, which are not copied: reports the accesses that the part declares to a device
+// that models time.
 void CallState::note_link_use(const Part& part) const {
   index_t read = 0, written = 0;
   for_uses(part, [&](const Use& use) {

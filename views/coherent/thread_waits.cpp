@@ -43,7 +43,7 @@ bool ThreadWaits::give_one_up() {
   return false;
 }
 
-// An error is for one that is in the ring, and not for those that wait behind it.
+// Only a wait that is in the ring gets the error, not those that wait for the ring to end.
 bool ThreadWaits::is_in_ring(Wait& wait) {
   for (Wait& other : waits_) other.is_seen = false;
   wait.ring.clear();

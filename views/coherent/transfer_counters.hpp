@@ -27,9 +27,9 @@ struct TransferCount {
   }
 };
 
-/// What moved because somebody touched managed memory that was elsewhere.
+/// What page faults of managed memory moved.
 struct PageFaults {
-  bool is_known = true;          ///< false where the driver does not tell; the rest is 0 then
+  bool is_known = true;          ///< false where the driver does not report it; the rest is 0 then
   std::uint64_t count = 0;       ///< of faults
   std::uint64_t to_devices = 0;  ///< bytes of pages
   std::uint64_t to_host = 0;     ///< bytes of pages

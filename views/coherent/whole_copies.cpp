@@ -191,7 +191,7 @@ bool WholeCopies::Launch::is_done() const {
     if (coherence.tracker.ended(work)) return true;
     try {
       coherence.recover();
-    } catch (...) {  // whose failure it was is told of it; here is asked what became of this
+    } catch (...) {  // reported to the thread whose work failed; here only the state of this work counts
     }
   }
   return !coherence.tracker.any_undone(NeededWorks{work}, coherence.recoveries - recoveries);

@@ -64,8 +64,8 @@ class WholeCopies {
     Ref<EventState> event;         // after it; null: there was none
     std::uint64_t recoveries = 0;  // as many there had been
 
-    /// When the event is complete: whether the launch is done, whoever has met failures of it and of others.
-    /// Where work has failed that may be what it needed, waits for all work.
+    /// When the event is complete: whether the launch is done, whichever thread has met its failures or
+    /// others. Where work has failed that may be what it needed, waits for all work.
     bool is_done() const;
   };
   /// The last of those that f() makes.

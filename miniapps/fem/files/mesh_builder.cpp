@@ -182,17 +182,7 @@ void MeshBuilder::add_side_sets(HostMesh& mesh) {
     if (set.elements.empty()) continue;
     set.id = id;
     if (set.name.empty()) set.name = std::to_string(id);
-    std::vector<std::pair<std::int32_t, std::int8_t>> sides;
-    for (std::size_t k = 0; k < set.elements.size(); ++k) sides.emplace_back(set.elements[k], set.faces[k]);
-    std::sort(sides.begin(), sides.end());
-    sides.erase(std::unique(sides.begin(), sides.end()), sides.end());
-    set.elements.clear();
-    set.faces.clear();
-    for (const auto& [element, face] : sides) {
-      set.elements.push_back(element);
-      set.faces.push_back(face);
-    }
-    mesh.side_sets.push_back(std::move(set));
+    mesh.side_sets.push_back(sorted(set));
   }
 }
 

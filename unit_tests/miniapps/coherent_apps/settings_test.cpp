@@ -18,8 +18,7 @@ CoherentSettings parsed(const std::vector<const char*>& given) {
   declare(options, settings);
   std::vector<const char*> line{"strata-coherent"};
   line.insert(line.end(), given.begin(), given.end());
-  const auto arguments = with_app_option(static_cast<int>(line.size()), line.data());
-  EXPECT_TRUE(options.parse(static_cast<int>(arguments.size()), arguments.data()));
+  EXPECT_TRUE(options.parse(static_cast<int>(line.size()), line.data()));
   return settings;
 }
 std::string error_of(const std::vector<const char*>& given) {

@@ -22,8 +22,7 @@ FactorizeRequest parsed(const std::vector<const char*>& given) {
   declare(options, settings);
   std::vector<const char*> line{"strata-factorize"};
   line.insert(line.end(), given.begin(), given.end());
-  const auto arguments = with_operation_option(static_cast<int>(line.size()), line.data());
-  EXPECT_TRUE(options.parse(static_cast<int>(arguments.size()), arguments.data()));
+  EXPECT_TRUE(options.parse(static_cast<int>(line.size()), line.data()));
   return request_of(settings);
 }
 std::string error_of(const std::vector<const char*>& given) {

@@ -246,9 +246,7 @@ TEST(SimulateSettings, ThatDoNotFitEachOtherAreErrors) {
       SimulateSettings settings;
       miniapp::Options options("strata-simulate", "Simulates.");
       declare(options, settings);
-      const std::vector<const char*> all =
-          with_workload_option(static_cast<int>(arguments.size()), arguments.data());
-      options.parse(static_cast<int>(all.size()), all.data());
+      options.parse(static_cast<int>(arguments.size()), arguments.data());
       require_valid(settings);
     });
   };
