@@ -252,8 +252,8 @@ class QueueState : public RefCounted {
   virtual void call_host(const Ref<HostCall>& call);
 
   /// Moves the pages of managed memory to this queue's device, or to the host, after the work enqueued so
-  /// far and before all that is enqueued later, and advises the driver how they are used. Only where pages
-  /// are changes. Returns the bytes of pages that it is to move, and, to the host, those that are to be
+  /// far and before all that is enqueued later, and advises the driver how they are used. Their values stay.
+  /// Returns the bytes of pages that it is to move, and, to the host, those that are to be
   /// overwritten, too: 0 where there is nothing to wait for, or the device cannot.
   virtual std::size_t prefetch(const ManagedRange* /*ranges*/, int /*count*/, bool /*to_host*/) { return 0; }
   /// For devices that model time: the kernel that the calling thread launches here next reads and writes so
