@@ -11,6 +11,7 @@
 #include <strata/algorithms/linear/tiled/tiled_cholesky.hpp>
 #include <strata/algorithms/linear/tiled/tiled_product.hpp>
 #include <strata/algorithms/linear/tiled/tiled_trsm.hpp>
+#include <strata/algorithms/tasks/task_costs.hpp>
 
 #include "algorithms/linear/tiled_cases.hpp"
 #include "messages.hpp"
@@ -62,6 +63,38 @@ TYPED_TEST(TiledLinear, CholeskyAndSolveHaveSmallResiduals) {
     check_cholesky<float>(draw, run);
     check_cholesky<double>(draw, run);
   }
+}
+
+// By costs, as both were measured to be as fast, so that both have tasks: a GPU and its host, each by its
+// library.
+TYPED_TEST(TiledLinear, OfADeviceAndThreadsTogetherHaveSmallResiduals) {
+  if (std::is_same_v<TypeParam, AnyHost>) GTEST_SKIP() << "Threads may be that device";
+  const index_t n = 300, tile = 32, columns = 40;
+  Random draw;
+  const Dense a = random_positive(draw, n), b = random_dense(draw, n, columns);
+  const auto l = TiledMatrix<double>::symmetric("a", n, tile, MemoryMode::Pinned);
+  const TiledMatrix<double> x("x", n, columns, tile, MemoryMode::Pinned);
+  fill(l, a), fill(x, b);
+  TaskCosts costs;
+  for (const char* const device : {"Threads", device_name<TypeParam>()})
+    for (const char* const kernel : {"gemm", "syrk", "trsm"})
+      for (const index_t tiles : {2, 3}) costs.add(device, kernel, tiles * tile * tile * 8, 1e-3);
+  linear::TiledOptions options;
+  options.run.scheduler = "dmda";
+  options.run.costs = &costs;
+  options.invert_diagonal = false;
+  if (!linear::has_host_blas()) options.backend = linear::Backend::Strata;
+
+  const TaskReport report = linear::cholesky(l, across(TypeParam{}, Threads{}), options);
+  linear::solve(l, x, across(TypeParam{}, Threads{}), options);
+
+  EXPECT_GT(report.devices[0].tasks, 0);
+  EXPECT_GT(report.devices[1].tasks, 0);
+  Dense factor = values_of(l), product(n, n), solved(n, columns);
+  add_product(product, 1, factor, factor, true);
+  add_product(solved, 1, a, values_of(x), false);
+  EXPECT_LE(distance(product, a, true), tolerance<double>(n, static_cast<double>(n) + 1));
+  EXPECT_LE(distance(solved, b), tolerance<double>(n, 4));
 }
 
 // Of a matrix whose diagonal tiles have condition numbers above 10^4.
