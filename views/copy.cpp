@@ -6,6 +6,7 @@
 
 #include <strata/core/allocation_report.hpp>
 #include <strata/core/error.hpp>
+#include <strata/core/floor_div.hpp>
 #include <strata/core/profiling/hooks.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/devices/host/space.hpp>
@@ -215,9 +216,8 @@ bool lies_within(const void* begin, std::size_t bytes, const void* data, const L
   const OffsetBounds bounds = offset_bounds(layout);
   // In whole elements, downwards: nothing overflows, and an array may begin anywhere.
   const auto before = static_cast<index_t>(address - first);  // negative where it begins below
-  const index_t lowest = -(before >= 0 ? before / size : -((-before + size - 1) / size));
-  const index_t room = static_cast<index_t>(bytes) - before;
-  const index_t end = room >= 0 ? room / size : -((-room + size - 1) / size);
+  const index_t lowest = -floor_div(before, size);
+  const index_t end = floor_div(static_cast<index_t>(bytes) - before, size);
   return bounds.lowest >= lowest && bounds.highest < end;
 }
 

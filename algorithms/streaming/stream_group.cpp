@@ -11,6 +11,7 @@
 #include <strata/algorithms/streaming/stream_group.hpp>
 #include <strata/algorithms/streaming/stream_seams.hpp>
 #include <strata/core/error.hpp>
+#include <strata/core/floor_div.hpp>
 #include <strata/core/log.hpp>
 #include <strata/views/coherent/file_storage.hpp>
 
@@ -350,7 +351,6 @@ std::vector<ReductionGroup> stream_groups(StreamGroup& group, index_t block,
                                           std::vector<std::size_t>& first) {
   std::vector<ResidentRows> split;
   std::vector<std::size_t> slices;  // of runs before each
-  const auto floor_div = [](index_t a, index_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); };
   for (std::size_t k = 0; k < group.size(); ++k) {
     slices.push_back(split.size());
     for (const StreamTile& tile : group.run(k).plan().last.tiles)

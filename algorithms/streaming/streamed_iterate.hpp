@@ -187,11 +187,6 @@ void launch_step(const char* label, const On<D>& where, const R& work, const K& 
       accesses...);
 }
 
-template <class Access>
-index_t rows_of_access(const Access& access) {
-  if constexpr (is_streamed_state_v<Access>) return access.array.extent(0);
-  else return -1;
-}
 template <class... Accesses>
 Range rows_within_halos(const Accesses&... accesses) {
   index_t rows = 0, left = 0, right = 0;

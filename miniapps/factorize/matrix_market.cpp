@@ -2,58 +2,30 @@
 // before it is compared with the bytes that are left: time and memory are in proportion to the file.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <string_view>
 #include <vector>
 
-#include <sys/stat.h>
-
 #include <strata/miniapps/common/report.hpp>
 #include <strata/miniapps/factorize/sparse_matrix.hpp>
+#include <strata/miniapps/fem/text.hpp>
 
 namespace strata::inline STRATA_ABI::factorize {
+
+using fem::in_quotes;
+using fem::lower_case;
 
 namespace {
 
 constexpr std::string_view banner = "%%MatrixMarket";
 constexpr const char* first_line = "%%MatrixMarket matrix coordinate|array real|integer general|symmetric";
 
-std::string lower_case(std::string_view text) {
-  std::string result(text);
-  for (char& c : result)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return result;
-}
-
-// At most 40 characters, and nothing that a terminal would not print.
-std::string in_quotes(std::string_view text) {
-  constexpr std::size_t longest = 40;
-  std::string result = "'";
-  for (const char c : text.substr(0, longest)) result += c >= ' ' && c <= '~' ? c : '?';
-  return result + (text.size() > longest ? "...'" : "'");
-}
-
-// Up to so many bytes from the beginning.
-std::string bytes_of_file(const std::string& path, std::size_t most) {
-  const auto fail = [&](const std::string& why) {
-    throw InputError("--input " + path + ": the file cannot be read: " + why);
-  };
-  struct stat status {};
-  if (stat(path.c_str(), &status) != 0)
-    fail(std::strerror(errno) + std::string("; the inputs that are no files are spd, random and thermal"));
-  if (!S_ISREG(status.st_mode)) fail("it is a folder or a device: give the path of a file");
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
-  if (!file) fail(std::strerror(errno));
-  std::string content(std::min(static_cast<std::size_t>(status.st_size), most), '\0');
-  const std::size_t got = std::fread(content.data(), 1, content.size(), file.get());
-  if (std::ferror(file.get()) != 0) fail("reading stopped after " + std::to_string(got) + " bytes");
-  content.resize(got);
-  return content;
+std::string content_of(const std::string& path, std::size_t most) {
+  return fem::bytes_of_file(path, most, [&](const std::string& reason) {
+    throw InputError("--input " + path + ": the file cannot be read: " + reason +
+                     "; the inputs that are no files are spd, random and thermal");
+  });
 }
 
 // The words of a file, and which line they are in. Lines that begin with % are comments.
@@ -79,9 +51,9 @@ class Words {
   }
   /// The next word of the line; empty: there is none.
   std::string_view word_of_line() {
-    while (!line_rest_.empty() && is_blank(line_rest_.front())) line_rest_.remove_prefix(1);
+    while (!line_rest_.empty() && fem::is_blank(line_rest_.front())) line_rest_.remove_prefix(1);
     std::size_t end = 0;
-    while (end < line_rest_.size() && !is_blank(line_rest_[end])) ++end;
+    while (end < line_rest_.size() && !fem::is_blank(line_rest_[end])) ++end;
     const std::string_view word = line_rest_.substr(0, end);
     line_rest_.remove_prefix(end);
     return word;
@@ -97,8 +69,6 @@ class Words {
   }
 
  private:
-  static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
-
   std::string name_;
   std::string_view rest_, line_rest_;
   index_t line_ = 0;
@@ -113,16 +83,8 @@ index_t integer(Words& words, std::string_view word, const char* what) {
 }
 
 double number(Words& words, std::string_view word) {
-  std::string digits(word);
-  if (digits.size() > 1 && digits[0] == '+' && digits[1] != '-') digits.erase(0, 1);
-  for (char& c : digits)
-    if (c == 'D' || c == 'd') c = 'e';  // Fortran's exponents
   double value = 0;
-  const char* const stop = digits.data() + digits.size();
-  const auto [end, error] = std::from_chars(digits.data(), stop, value);
-  if (error == std::errc::result_out_of_range) value = std::strtod(digits.c_str(), nullptr);
-  else if (error != std::errc() || end != stop)
-    words.fail("expected an element, a number, and found " + in_quotes(word));
+  if (!fem::to_number(word, value)) words.fail("expected an element, a number, and found " + in_quotes(word));
   if (!std::isfinite(value)) words.fail("the element " + in_quotes(word) + " is not finite");
   return value;
 }
@@ -270,12 +232,12 @@ std::unique_ptr<MatrixInput> read_array(Words& words, const Header& header, cons
 }  // namespace
 
 bool is_matrix_market(const std::string& path) {
-  const std::string begin = bytes_of_file(path, banner.size());
+  const std::string begin = content_of(path, banner.size());
   return path.ends_with(".mtx") || lower_case(begin) == lower_case(banner);
 }
 
 std::unique_ptr<MatrixInput> make_matrix_market(const std::string& path) {
-  const std::string content = bytes_of_file(path, std::string::npos);
+  const std::string content = content_of(path, std::string::npos);
   Words words(path, content);
   const Header header = read_header(words);
   const std::string text = path + ", MatrixMarket";

@@ -4,6 +4,7 @@
 
 #include <strata/miniapps/fem/mesh_error.hpp>
 #include <strata/miniapps/fem/selector.hpp>
+#include <strata/miniapps/fem/text.hpp>
 
 namespace strata::inline STRATA_ABI::fem {
 
@@ -18,12 +19,6 @@ constexpr const char* form =
 [[noreturn]] void fail_condition(std::string_view whole, std::string_view part, const char* why) {
   throw MeshError("the selector \"" + std::string(whole) + "\": in \"" + std::string(part) + "\" " + why +
                   "; " + form);
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
 }
 
 // A number with an optional sign, + included, which from_chars does not take.

@@ -156,13 +156,6 @@ NodeList<Arrays> select_nodes(const Mesh<Arrays>& mesh, const std::string& selec
   return list;
 }
 
-/// The side set of a name or number; MeshError where there is none. Shares the mesh's arrays.
-template <class Arrays>
-DeviceSideSet<Arrays> select_side_set(const Mesh<Arrays>& mesh, const std::string& name) {
-  if (const auto* const sides = detail::find_set(mesh.side_sets, name)) return *sides;
-  fail_no_set(name, detail::names_of_sets(mesh));
-}
-
 /// The faces of a side set; of another selector those of the surface (they lie on one element only) whose
 /// four nodes it names, ascending. MeshError where there is none. Waits.
 template <class Arrays>

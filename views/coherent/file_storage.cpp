@@ -228,13 +228,4 @@ void FileStorage::before_direct_write(index_t, index_t) {
   mark_incomplete();
 }
 
-void FileStorage::after_direct_write([[maybe_unused]] index_t first_byte, [[maybe_unused]] index_t bytes) {
-#if !defined(__linux__)
-  const index_t page = sysconf(_SC_PAGESIZE), begin = first_byte / page * page;
-  if (bytes > 0 && file_.is_direct())
-    static_cast<void>(
-        msync(map_ + begin, static_cast<std::size_t>(first_byte + bytes - begin), MS_INVALIDATE));
-#endif
-}
-
 }  // namespace strata::inline STRATA_ABI::detail

@@ -52,8 +52,6 @@ class FileStorage {
   void before_direct_read(index_t first_byte, index_t bytes);
   /// The file is marked incomplete, on the disk, if it was not. FileError where it was opened for_reading.
   void before_direct_write(index_t first_byte, index_t bytes);
-  /// After the wait for a direct write: makes the mapping show it.
-  void after_direct_write(index_t first_byte, index_t bytes);
 
   /// Throws FileError where the file was truncated, or `writes` one that was opened for_reading.
   void check_use(bool writes) const;

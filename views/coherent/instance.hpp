@@ -63,8 +63,6 @@ class Instance {
             Instance& old);
   /// Notes that `rows` were asked for; returns how many bytes more than ever before that is.
   index_t ask(const ArrayShape& shape, ResidentRows rows);
-  /// Grows by blocks only.
-  void forbid_reservation() { can_reserve_ = false; }
   void drop() { *this = {}; }
 
  private:

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <strata/core/floor_div.hpp>
 #include <strata/core/layout.hpp>
 #include <strata/core/min_max.hpp>
 
@@ -12,7 +13,5 @@ inline index_t rows_of(ResidentRows rows) { return larger_of<index_t>(0, rows.en
 inline ResidentRows both(ResidentRows a, ResidentRows b) {
   return {larger_of(a.begin, b.begin), smaller_of(a.end, b.end)};
 }
-/// Rounded down, also below 0; b > 0.
-inline index_t floor_div(index_t a, index_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -11,9 +11,9 @@ namespace strata::inline STRATA_ABI::fem::detail {
 
 namespace {
 
-class CsvFormat : public ResultFormat {
+class CsvFormat : public OneFileFormat {
  public:
-  CsvFormat(const std::string& path, const HostMesh& mesh) : path_(path), mesh_(mesh) {}
+  CsvFormat(const std::string& path, const HostMesh& mesh) : OneFileFormat(path), mesh_(mesh) {}
 
   void write(double, const std::vector<Field>& fields) override {
     AtomicFile file(path_);
@@ -42,10 +42,6 @@ class CsvFormat : public ResultFormat {
     written_ = true;
   }
 
-  std::vector<std::string> files() const override {
-    return written_ ? std::vector{path_} : std::vector<std::string>{};
-  }
-
  private:
   static void append(std::string& row, double value) {
     std::array<char, 40> digits;
@@ -56,9 +52,7 @@ class CsvFormat : public ResultFormat {
     row.append(digits.data(), end);
   }
 
-  std::string path_;
   const HostMesh& mesh_;
-  bool written_ = false;
 };
 
 }  // namespace

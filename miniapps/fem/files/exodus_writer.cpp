@@ -40,10 +40,10 @@ std::vector<std::string> names_of(const Entities& entities) {
   return names;
 }
 
-class ExodusFormat : public ResultFormat {
+class ExodusFormat : public OneFileFormat {
  public:
   ExodusFormat(const std::string& path, const HostMesh& mesh, std::optional<double> from)
-      : path_(path), mesh_(mesh), from_(from) {
+      : OneFileFormat(path), mesh_(mesh), from_(from) {
     sort_elements();
   }
 
@@ -81,9 +81,6 @@ class ExodusFormat : public ResultFormat {
     if (!begun_) begin({});
     file_.finish();
     written_ = true;
-  }
-  std::vector<std::string> files() const override {
-    return written_ ? std::vector{path_} : std::vector<std::string>{};
   }
 
  private:
@@ -274,13 +271,12 @@ class ExodusFormat : public ResultFormat {
 
   static constexpr std::size_t name_length = 256;
 
-  std::string path_;
   const HostMesh& mesh_;
   std::vector<Integers> block_elements_;
   Integers places_;  // of elements in the file, from 1
   std::optional<double> from_;
   NetcdfWriter file_;
-  bool described_ = false, begun_ = false, written_ = false;
+  bool described_ = false, begun_ = false;
 };
 
 }  // namespace

@@ -1,93 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <bit>
-#include <cerrno>
-#include <charconv>
 #include <cmath>
-#include <cstdio>
-#include <cstring>
-#include <memory>
 #include <utility>
-
-#include <sys/stat.h>
 
 #include <strata/miniapps/fem/files/mesh_text.hpp>
 #include <strata/miniapps/fem/mesh_error.hpp>
 
 namespace strata::inline STRATA_ABI::fem::detail {
 
-namespace {
-
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f'; }
-
-// std::from_chars takes no leading plus.
-std::string_view without_plus(std::string_view word) {
-  if (word.size() > 1 && word[0] == '+' && word[1] != '-') word.remove_prefix(1);
-  return word;
-}
-
-}  // namespace
-
-bool to_integer(std::string_view word, std::int64_t& value) {
-  word = without_plus(word);
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  return error == std::errc{} && end == word.data() + word.size();
-}
-
-bool to_number(std::string_view word, double& value) {
-  word = without_plus(word);
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error == std::errc{} && end == word.data() + word.size()) return true;
-  // Fortran's exponent, 1.5D+3; and numbers too small for a double, which from_chars refuses.
-  char buffer[64];
-  if (word.empty() || word.size() >= sizeof buffer || is_blank(word[0])) return false;
-  std::transform(word.begin(), word.end(), buffer, [](char c) { return c == 'D' || c == 'd' ? 'e' : c; });
-  buffer[word.size()] = 0;
-  char* stop = nullptr;
-  value = std::strtod(buffer, &stop);
-  return stop == buffer + word.size();
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
-}
-
-std::string lower_case(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return result;
-}
-
-std::string printable(std::string_view text) {
-  constexpr std::size_t longest = 40;
-  std::string result;
-  for (const char c : text.substr(0, longest)) result += c >= ' ' && c <= '~' ? c : '?';
-  return result + (text.size() > longest ? "..." : "");
-}
-
-std::string in_quotes(std::string_view text) { return "'" + printable(text) + "'"; }
-
 MeshText::MeshText(std::string name, std::string content)
     : name_(std::move(name)), content_(std::move(content)) {}
 
 MeshText MeshText::of_file(const std::string& path) {
-  const auto fail = [&](const std::string& reason) -> void {
-    throw MeshFileError("cannot read the mesh file " + path + ": " + reason);
-  };
-  struct stat status {};
-  if (stat(path.c_str(), &status) != 0) fail(std::strerror(errno));
-  if (!S_ISREG(status.st_mode)) fail("it is a folder or device; give the path of a mesh file");
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
-  if (!file) fail(std::strerror(errno));
-  std::string content(static_cast<std::size_t>(status.st_size), '\0');
-  const std::size_t got = std::fread(content.data(), 1, content.size(), file.get());
-  if (std::ferror(file.get())) fail("reading stopped after " + std::to_string(got) + " bytes");
-  content.resize(got);
-  return MeshText(path, std::move(content));
+  return MeshText(path, bytes_of_file(path, std::string::npos, [&](const std::string& reason) {
+                    throw MeshFileError("cannot read the mesh file " + path + ": " + reason);
+                  }));
 }
 
 bool MeshText::at_end() {

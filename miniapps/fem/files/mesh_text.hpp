@@ -14,6 +14,7 @@
 
 #include <strata/core/config.hpp>
 #include <strata/miniapps/fem/files/count.hpp>
+#include <strata/miniapps/fem/text.hpp>
 
 namespace strata::inline STRATA_ABI::fem::detail {
 
@@ -82,15 +83,5 @@ class MeshText {
   bool big_endian_ = false;
   Count repeated_;
 };
-
-/// The integer or number that all of `word` is; false if it is none.
-bool to_integer(std::string_view word, std::int64_t& value);
-bool to_number(std::string_view word, double& value);
-/// Without blanks at both ends; in lower case.
-std::string_view trimmed(std::string_view text);
-std::string lower_case(std::string_view text);
-/// For messages: at most 40 characters of `text`, and nothing that a terminal would not print.
-std::string printable(std::string_view text);
-std::string in_quotes(std::string_view text);
 
 }  // namespace strata::inline STRATA_ABI::fem::detail

@@ -25,6 +25,19 @@ class ResultFormat {
   virtual std::vector<std::string> files() const = 0;
 };
 
+/// A format of one file, which is there from the first complete write on.
+class OneFileFormat : public ResultFormat {
+ public:
+  explicit OneFileFormat(const std::string& path) : path_(path) {}
+  std::vector<std::string> files() const final {
+    return written_ ? std::vector{path_} : std::vector<std::string>{};
+  }
+
+ protected:
+  std::string path_;
+  bool written_ = false;
+};
+
 std::unique_ptr<ResultFormat> make_csv_format(const std::string& path, const HostMesh& mesh);
 std::unique_ptr<ResultFormat> make_vtu_format(const std::string& path, const HostMesh& mesh);
 /// Formats of series, which go on with one that is at `path` where `from` has a time.

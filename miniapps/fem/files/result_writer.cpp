@@ -21,7 +21,7 @@ namespace strata::inline STRATA_ABI::fem {
 namespace {
 
 std::string extension_of(const std::string& path) {
-  return detail::lower_case(std::filesystem::path(path).extension().string());
+  return lower_case(std::filesystem::path(path).extension().string());
 }
 
 bool is_exodus(const std::string& extension) {

@@ -183,22 +183,17 @@ class VtuFile {
   std::uint64_t offset_ = 0;
 };
 
-class VtuFormat : public ResultFormat {
+class VtuFormat : public OneFileFormat {
  public:
-  VtuFormat(const std::string& path, const HostMesh& mesh) : path_(path), file_(mesh) {}
+  VtuFormat(const std::string& path, const HostMesh& mesh) : OneFileFormat(path), file_(mesh) {}
 
   void write(double time, const std::vector<Field>& fields) override {
     file_.write(path_, time, fields);
     written_ = true;
   }
-  std::vector<std::string> files() const override {
-    return written_ ? std::vector{path_} : std::vector<std::string>{};
-  }
 
  private:
-  std::string path_;
   VtuFile file_;
-  bool written_ = false;
 };
 
 class PvdFormat : public ResultFormat {

@@ -3,7 +3,6 @@
 // unit_tests/views/coherent/plan/counts_test.cpp.
 // SPDX-License-Identifier: Apache-2.0
 #include <map>
-#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,10 +15,13 @@
 #include <strata/devices/serial/device.hpp>
 #include <strata/miniapps/coherent_apps/run_app.hpp>
 
+#include "views/coherent/byte_sums.hpp"
+
 namespace {
 
 using namespace strata;
 using namespace strata::coherent_apps;
+using strata_tests::Sums;
 
 // Emulated devices, with links between them or without.
 class EmulatedMachine {
@@ -47,15 +49,6 @@ class EmulatedMachine {
   emulated::Config before_ = emulated::config();
 };
 
-struct Sums {
-  std::uint64_t to_device, within, peer, to_host, allocated;
-  friend bool operator==(const Sums&, const Sums&) = default;
-  friend std::ostream& operator<<(std::ostream& os, const Sums& s) {
-    return os << "to devices " << s.to_device << ", within " << s.within << ", peer " << s.peer
-              << ", to host " << s.to_host << ", allocated " << s.allocated;
-  }
-};
-
 // Computed once for each application and number of steps.
 const std::vector<double>& values_on_serial(const AppRequest& request) {
   static std::map<std::pair<std::string, index_t>, std::vector<double>> known;
@@ -74,9 +67,7 @@ AppOutcome run_on(int count, bool peer, AppRequest request, MemoryMode mode) {
   return outcome;
 }
 Sums sums_of(int devices, bool peer, const AppRequest& request, MemoryMode mode) {
-  const TransferCounters t = run_on(devices, peer, request, mode).traffic;
-  return {t.host_to_device.bytes, t.same_device.bytes, t.peer.bytes, t.device_to_host.bytes,
-          t.allocated.bytes};
+  return strata_tests::sums_of(run_on(devices, peer, request, mode).traffic);
 }
 
 const AppRequest nbody{"nbody", 1000, 11}, lu{"lu", 20, 20}, sph{"sph", 500, 50};

@@ -272,7 +272,6 @@ TEST_F(FileArrays, AndDirectTransfersSeeEachOther) {
     for (auto& value : buffer) value = -value;
     storage.before_direct_write(first, 8 * count);
     file.wait(file.write(buffer.data(), 8 * count, first));
-    storage.after_direct_write(first, 8 * count);
     const auto view = x.read();
     for (index_t k = 0; k < count; ++k) ASSERT_EQ(view(begin + k), -2 * begin - k);
     if (begin > 0) {

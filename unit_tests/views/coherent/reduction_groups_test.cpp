@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <strata/algorithms/reduction_groups.hpp>
+#include <strata/core/floor_div.hpp>
 #include <strata/core/reduction_tree.hpp>
 
 #include "core/random.hpp"
@@ -16,13 +17,12 @@ namespace {
 
 using strata::index_t;
 using strata::ResidentRows;
+using strata::detail::floor_div;
 using strata::detail::Join;
 using strata::detail::joins_of;
 using strata::detail::reduction_groups;
 using strata::detail::ReductionGroup;
 using strata_tests::Random;
-
-index_t floor_div(index_t a, index_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
 
 // Values that say how they were joined: "(b0+b1)".
 struct Name {

@@ -3,11 +3,11 @@
 // regions. Every read is checked for old values as well (machine.hpp).
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
-#include <ostream>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "views/coherent/byte_sums.hpp"
 #include "views/coherent/plan/machine.hpp"
 
 namespace {
@@ -22,17 +22,10 @@ Box block(index_t n, index_t devices, index_t g) {
   return line(g * each, g + 1 == devices ? n : (g + 1) * each);
 }
 
-struct Sums {
-  index_t to_device, within, peer, to_host, allocated;
-  friend bool operator==(const Sums&, const Sums&) = default;
-  friend std::ostream& operator<<(std::ostream& os, const Sums& s) {
-    return os << "to devices " << s.to_device << ", within " << s.within << ", peer " << s.peer
-              << ", to host " << s.to_host << ", allocated " << s.allocated;
-  }
-};
 Sums sums_of(const Machine& machine) {
   const Counts& c = machine.counts();
-  return {c.to_device, c.within, c.peer, c.to_host, c.allocated};
+  const auto at = [](index_t bytes) { return static_cast<std::uint64_t>(bytes); };
+  return {at(c.to_device), at(c.within), at(c.peer), at(c.to_host), at(c.allocated)};
 }
 
 // The same program under both protocols.
