@@ -340,9 +340,11 @@ void TaskExecutor::run_window(int begun, int end) {
     std::erase_if(planned, is_over);
     left.insert(left.begin(), planned.begin(), planned.end());
     if (attempts < most_attempts) continue;
-    // A task that lacks memory fails, and the others have attempts of their own.
+    // What a device lacks memory for is for others, or fails; the rest has attempts of its own.
     failures_.drop_dependents(left);
-    give_up(outcome.without_room.empty() ? left : outcome.without_room, outcome.cause);
+    const TaskEntry* const without_room = outcome.without_room.entry;
+    if (without_room != nullptr && without_room->state == State::Waiting) leave_out(outcome, left);
+    else give_up(left, outcome.cause);
     std::erase_if(left, is_over);
     attempts = 0;
   }
@@ -387,7 +389,7 @@ TaskExecutor::Outcome TaskExecutor::run_round(const std::vector<Entry>& tasks, b
   // Hints that a broken round has not come to are worth nothing: what they were for may be over.
   for (const Entry& task : tasks)
     if (task.entry->kind != TaskEntry::Kind::Task) task.entry->state = State::Done;
-  if (!round.is_broken()) return {false, "", {}};
+  if (!round.is_broken()) return {false, ""};
 
   WholeCopies::recover();
   for (const TaskRound::Failure& failure : round.failures()) {
@@ -396,10 +398,10 @@ TaskExecutor::Outcome TaskExecutor::run_round(const std::vector<Entry>& tasks, b
     for (const TaskUse& use : task.entry->uses) failures_.set_reported(use.array);
   }
   failures_.note_losses(arrays_.lost(), round.cause());
-  if (const int part = round.part_without_room(); part >= 0) reduce_memory(part);
-  Outcome outcome{true, round.cause(), {}};
+  Outcome outcome{true, round.cause(), round.part_without_room()};
+  if (outcome.full_part >= 0) reduce_memory(outcome.full_part);
   if (const tasks::TaskId task = round.task_without_room(); task != tasks::none)
-    outcome.without_room.push_back(entry_of(task));
+    outcome.without_room = entry_of(task);
   return outcome;
 }
 
@@ -415,21 +417,68 @@ void TaskExecutor::add_to_report(const TaskRound& round) {
 }
 
 // Bytes of the largest task that is known and not over.
-index_t TaskExecutor::largest_task() {
+index_t TaskExecutor::largest_task() const {
   index_t largest = 1;
   for (const TaskEntry* const task : graph_.entries(window_begin_, graph_.size()))
     if (task->state == State::Waiting) largest = std::max(largest, task->bytes());
   return largest;
 }
 
-// The device has less memory than it was to have: others use it, too. What arrays have there is what fits;
-// with little of it more is tried.
+// Of those that no other part can run.
+index_t TaskExecutor::largest_task_of(std::size_t part) const {
+  index_t largest = 1;
+  for (const TaskEntry* const task : graph_.entries(window_begin_, graph_.size()))
+    if (task->kind == TaskEntry::Kind::Task && task->state == State::Waiting &&
+        task->body->runs_on(parts_[part].type) && !runs_elsewhere(*task, part))
+      largest = std::max(largest, task->bytes());
+  return largest;
+}
+
+bool TaskExecutor::runs_elsewhere(const TaskEntry& task, std::size_t part) const {
+  for (std::size_t k = 0; k < parts_.size(); ++k)
+    if (k != part && task.body->runs_on(parts_[k].type) && task.bytes() <= devices_[k].memory) return true;
+  return false;
+}
+
+// What it would need besides what is there.
+index_t TaskExecutor::bytes_lacking(const TaskEntry& task, std::size_t part) const {
+  std::vector<CoherentState*> arrays;
+  for (const TaskUse& use : task.uses) arrays.push_back(use.array.get());
+  std::sort(arrays.begin(), arrays.end());
+  arrays.erase(std::unique(arrays.begin(), arrays.end()), arrays.end());
+  index_t bytes = 0;
+  for (CoherentState* const array : arrays)
+    if (WholeCopies::presence(*array, *parts_[part].device) == WholeCopies::Presence::None)
+      bytes += WholeCopies::bytes(*array);
+  return bytes;
+}
+
+// The device has less memory than it was to have: others use it, too. The new limit is what arrays have there,
+// but at least an eighth and at most three quarters of the old one; and what tasks need that only it can run.
 void TaskExecutor::reduce_memory(int part) {
-  index_t& memory = devices_[static_cast<std::size_t>(part)].memory;
-  const index_t resident = resident_bytes(*parts_[static_cast<std::size_t>(part)].device);
-  const index_t less = std::min(memory / 4 * 3, std::max(resident, memory / 8));
-  memory = std::min(memory, std::max(largest_task(), less));
+  const std::size_t k = static_cast<std::size_t>(part);
+  index_t& memory = devices_[k].memory;
+  const index_t less = std::min(memory / 4 * 3, std::max(resident_bytes(*parts_[k].device), memory / 8));
+  memory = std::min(memory, std::max(largest_task_of(k), less));
   has_less_memory_ = true;
+}
+
+// A part has no room for a task, whatever leaves. Nor has it for those that lack as much; they fail where no
+// other part can run them. The task itself fails, too, where the part has to stay in the plan for larger ones.
+void TaskExecutor::leave_out(const Outcome& outcome, const std::vector<Entry>& tasks) {
+  const std::size_t part = static_cast<std::size_t>(outcome.full_part);
+  const TaskEntry& first = *outcome.without_room.entry;
+  const index_t bytes = first.bytes(), lacking = bytes_lacking(first, part);
+  for (const Entry& task : tasks)
+    if (task.entry->kind == TaskEntry::Kind::Task && task.entry->state == State::Waiting &&
+        task.entry->body->runs_on(parts_[part].type) && !runs_elsewhere(*task.entry, part) &&
+        (task.entry == &first || bytes_lacking(*task.entry, part) >= lacking)) {
+      failures_.drop_dependents({task});
+      give_up({task}, outcome.cause);
+    }
+  if (first.state != State::Waiting) return;  // it was one of them
+  if (largest_task_of(part) >= bytes) give_up({outcome.without_room}, outcome.cause);
+  else devices_[part].memory = std::min(devices_[part].memory, std::max<index_t>(bytes - 1, 1));
 }
 
 // Tasks that came since then may need more, and get it where it was to be there.

@@ -51,7 +51,8 @@ class TaskExecutor {
   struct Outcome {
     bool is_broken;
     std::string cause;
-    std::vector<Entry> without_room;  // the task for which a device lacked memory, if any
+    int full_part = -1;                 // the part that lacked memory, if one did
+    Entry without_room = {nullptr, 0};  // the task for which it did, if that is known
   };
 
   void make_runners();
@@ -68,7 +69,11 @@ class TaskExecutor {
   void run_window(int begun, int end);
   Outcome run_round(const std::vector<Entry>& tasks, bool is_last);
   void give_up(const std::vector<Entry>& tasks, const std::string& cause);
-  index_t largest_task();
+  void leave_out(const Outcome& outcome, const std::vector<Entry>& tasks);
+  bool runs_elsewhere(const TaskEntry& task, std::size_t part) const;
+  index_t bytes_lacking(const TaskEntry& task, std::size_t part) const;
+  index_t largest_task() const;
+  index_t largest_task_of(std::size_t part) const;
   void reduce_memory(int part);
   void make_largest_fit();
   std::unique_ptr<tasks::TaskScheduler> make_scheduler(const TaskPlan& plan) const;

@@ -400,8 +400,12 @@ void TaskRound::report_standstill() const {
 tasks::TaskId TaskRound::task_without_room() const {
   if (without_room_ < 0) return tasks::none;
   if (needs_room_.kind == Kind::Run) return needs_room_.task;
-  for (const tasks::TaskId task : plan_.tasks.users(needs_room_.array))
-    if (plan_.sources[static_cast<std::size_t>(task)].entry->state == TaskEntry::State::Waiting) return task;
+  const auto& part = runners_[static_cast<std::size_t>(without_room_)].part;
+  for (const tasks::TaskId task : plan_.tasks.users(needs_room_.array)) {
+    const TaskEntry& entry = *plan_.sources[static_cast<std::size_t>(task)].entry;
+    const bool is_left = entry.kind == TaskEntry::Kind::Task && entry.state == TaskEntry::State::Waiting;
+    if (is_left && entry.body->runs_on(part.type)) return task;
+  }
   return tasks::none;
 }
 
@@ -414,6 +418,7 @@ void TaskRound::stop(const tasks::TaskCommand& command, const std::exception_ptr
   const bool lacks_room =
       is_out_of_memory(error) && (command.kind != Kind::Run || (has_device && origin == Origin::Preparation));
   if (lacks_room) {
+    cause_ = text_of(error);
     without_room_ = command.device;
     needs_room_ = command;
   } else if (command.kind == Kind::Run) {

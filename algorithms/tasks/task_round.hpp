@@ -55,7 +55,7 @@ class TaskRound {
   const std::string& cause() const { return cause_; }
   /// The part of which memory was lacking; -1: none.
   int part_without_room() const { return without_room_; }
-  /// For which task: of an array, the first that uses it and is not done.
+  /// For which task: of an array, the first that uses it, can run on that part, and is not done.
   tasks::TaskId task_without_room() const;
   /// Tasks that were done, of each part.
   const std::vector<long>& tasks_done() const { return tasks_done_; }

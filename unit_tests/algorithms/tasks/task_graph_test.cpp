@@ -179,6 +179,81 @@ TYPED_TEST(TaskGraphs, OfADeviceThatIsFullInTheMiddleKeepWhatWasFinished) {
   }
 }
 
+// Emulated devices, of which the first is full: another program has its memory.
+class FullDevice : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    emulated::Config config = before_;
+    config.count = 2;
+    config.capacity = index_t{1} << 22;
+    emulated::configure(config);
+    for (index_t bytes = config.capacity; bytes >= 64; bytes /= 2) try {
+        while (true) taken_.push_back(create<Block>("taken", bytes, on(Emulated{0})));
+      } catch (const OutOfMemory&) {
+      }
+  }
+  void TearDown() override {
+    taken_.clear();
+    emulated::configure(before_);
+  }
+  static std::vector<Words> arrays(int count) {
+    std::vector<Words> arrays;
+    for (int k = 0; k < count; ++k) arrays.emplace_back("x", items);
+    return arrays;
+  }
+  static constexpr index_t items = 1000;
+
+ private:
+  using Block = MDArray<unsigned char, Emulated, rank<1>>;
+  const emulated::Config before_ = emulated::config();
+  std::vector<Block> taken_;
+};
+
+TEST_F(FullDevice, LeavesItsTasksToAnother) {
+  for (const char* const scheduler : {"data-aware", "eager", "dmda", "darts"}) {
+    SCOPED_TRACE(scheduler);
+    const std::vector<Words> x = arrays(20);
+    TaskGraph graph("two devices");
+    for (const Words& array : x) graph.launch<DeviceList<Emulated>>("add", items, AddOne{}, inout(array));
+
+    const TaskReport report = graph.run(across(Emulated{0}, Emulated{1}), scheduler);
+
+    EXPECT_EQ(report.devices[1].tasks, 20);
+    for (const Words& array : x) EXPECT_EQ(Word(array(items - 1)), 1u);
+  }
+}
+
+// Also where a task that runs on hosts alone uses the array that has no room.
+TEST_F(FullDevice, FailsOnlyTasksThatRunThere) {
+  for (const char* const scheduler : {"data-aware", "eager", "dmda", "lws"}) {
+    SCOPED_TRACE(scheduler);
+    const std::vector<Words> x = arrays(3);
+    TaskGraph graph("a device and a host");
+    graph.launch<DeviceList<AnyHost>>("on hosts", items, AddFirst{}, in(x[0], everything), inout(x[1]));
+    graph.launch<DeviceList<Emulated>>("on the device", items, AddFirst{}, in(x[0], everything), inout(x[2]));
+    try {
+      graph.run(across(Emulated{0}, Threads{}), scheduler);
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const TaskFailed& error) {
+      EXPECT_EQ(error.failed, std::vector<std::string>{"on the device"}) << error.what();
+      EXPECT_TRUE(error.dropped.empty() && error.lost.empty());
+    }
+  }
+}
+
+// In a time that does not grow with the square of their number.
+TEST_F(FullDevice, FailsManyTasksAtOnce) {
+  const std::vector<Words> x = arrays(2000);
+  TaskGraph graph("one device");
+  for (const Words& array : x) graph.launch<DeviceList<Emulated>>("add", items, AddOne{}, inout(array));
+  try {
+    graph.run(on(Emulated{0}));
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const TaskFailed& error) {
+    EXPECT_EQ(error.num_failed, 2000) << error.what();
+  }
+}
+
 std::set<std::size_t> numbers_of(const std::vector<std::string>& labels, std::set<std::string>& others) {
   std::set<std::size_t> numbers;
   for (const std::string& label : labels)
