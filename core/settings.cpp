@@ -94,7 +94,8 @@ Snapshot read_environment(SettingsState& s) {
         std::find_if(setting_table.begin(), setting_table.end(),
                      [&](const Setting& setting) { return variable == variable_of(setting.name); });
     if (row == setting_table.end()) {
-      warn_of_variable(s, variable);
+      // Linear algebra reads it when it looks for a library (algorithms/linear/tiled/host_blas.hpp).
+      if (variable != "STRATA_HOST_BLAS") warn_of_variable(s, variable);
     } else if (!value.empty() && is_trusted(*row, variable)) {
       read_setting(*row, value, "the environment variable " + variable, first.values);
       first.sources[static_cast<std::size_t>(row - setting_table.begin())] = SettingSource::Environment;

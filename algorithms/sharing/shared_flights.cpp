@@ -98,14 +98,16 @@ void SharedFlights::send(std::size_t k, ResidentRows part) {
   if (!error) return me.flights.push_back(std::move(flight));
   const bool is_of_others = other.has_failed(error) && ++me.retries <= most_retries;
   // The error may be that of a part which it has.
-  std::exception_ptr its_own = land_all(k), of_part;
+  std::vector<ResidentRows> not_done;
+  std::exception_ptr its_own = land_all(k, not_done), of_part;
   const bool done = flight.launch.event && is_done(flight, of_part);
   if (done) note_end(k, flight, 0);
   if (!its_own) its_own = of_part;
   ledger_.after_failure(error);
   if (its_own || (is_of_device(error) && !is_of_others)) ledger_.retire(k, its_own ? its_own : error);
   else if (!is_of_others) ledger_.stop(error);
-  if (!done) ledger_.give_back(k, part);
+  if (!done) not_done.push_back(part);
+  for (const ResidentRows rows : not_done) ledger_.give_back(k, rows);
 }
 
 void SharedFlights::land_first(const std::vector<std::size_t>& devices, bool is_beside_hosts) {
@@ -170,7 +172,8 @@ void SharedFlights::land(std::size_t k) {
     me.retries = 0;
     return note_end(k, flight, seconds);
   }
-  const std::exception_ptr of_later = land_all(k);
+  std::vector<ResidentRows> not_done{flight.part};
+  const std::exception_ptr of_later = land_all(k, not_done);
   if (!error) error = of_later;
   const bool failed = error != nullptr || ++me.retries > most_retries;
   if (!error)
@@ -179,11 +182,12 @@ void SharedFlights::land(std::size_t k) {
                                       " are not done, as other work failed again and again"));
   ledger_.after_failure(error);
   if (failed) ledger_.retire(k, error);
-  ledger_.give_back(k, flight.part);
+  for (const ResidentRows rows : not_done) ledger_.give_back(k, rows);
 }
 
-// After a failure: those that were not done are for others, or for later. The first error of a part itself.
-std::exception_ptr SharedFlights::land_all(std::size_t k) {
+// After a failure: adds those that were not done, which the caller gives back once it has stopped the launch
+// or noted what is lost. The first error of a part itself.
+std::exception_ptr SharedFlights::land_all(std::size_t k, std::vector<ResidentRows>& not_done) {
   Device& me = devices_[k];
   std::exception_ptr first;
   for (; !me.flights.empty(); me.flights.pop_front()) {
@@ -192,7 +196,7 @@ std::exception_ptr SharedFlights::land_all(std::size_t k) {
       note_end(k, me.flights.front(), 0);
       continue;
     }
-    ledger_.give_back(k, me.flights.front().part);
+    not_done.push_back(me.flights.front().part);
     if (!first) first = error;
   }
   me.last_end = {};

@@ -54,7 +54,7 @@ class SharedFlights {
 
   void send(std::size_t k, ResidentRows part);
   void land(std::size_t k);
-  std::exception_ptr land_all(std::size_t k);
+  std::exception_ptr land_all(std::size_t k, std::vector<ResidentRows>& not_done);
   bool is_done(Flight& flight, std::exception_ptr& error);
   void note_end(std::size_t k, const Flight& flight, double seconds);
 

@@ -29,8 +29,12 @@ double TaskCosts::seconds(const std::string& device, const std::string& label, i
 
 std::map<std::string, double> TaskCosts::seconds(const std::string& label, index_t bytes) const {
   std::map<std::string, double> found;
-  for (const auto& [key, mean] : means_)
-    if (key.label == label && key.bytes == bytes) found.emplace(key.device, mean.seconds);
+  for (auto first = means_.begin(); first != means_.end();) {  // of a device
+    const std::string& device = first->first.device;
+    if (const auto known = means_.find({device, label, bytes}); known != means_.end())
+      found.emplace(device, known->second.seconds);
+    first = means_.lower_bound({device + '\0', "", 0});
+  }
   return found;
 }
 

@@ -453,8 +453,9 @@ index_t TaskExecutor::bytes_lacking(const TaskEntry& task, std::size_t part) con
   return bytes;
 }
 
-// The device has less memory than it was to have: others use it, too. The new limit is what arrays have there,
-// but at least an eighth and at most three quarters of the old one; and what tasks need that only it can run.
+// The device has less memory than it was to have: others use it, too. The new limit is what arrays have
+// there, but at least an eighth and at most three quarters of the old one; and what tasks need that only it
+// can run.
 void TaskExecutor::reduce_memory(int part) {
   const std::size_t k = static_cast<std::size_t>(part);
   index_t& memory = devices_[k].memory;
@@ -464,7 +465,8 @@ void TaskExecutor::reduce_memory(int part) {
 }
 
 // A part has no room for a task, whatever leaves. Nor has it for those that lack as much; they fail where no
-// other part can run them. The task itself fails, too, where the part has to stay in the plan for larger ones.
+// other part can run them. The task itself fails, too, where the part has to stay in the plan for larger
+// ones.
 void TaskExecutor::leave_out(const Outcome& outcome, const std::vector<Entry>& tasks) {
   const std::size_t part = static_cast<std::size_t>(outcome.full_part);
   const TaskEntry& first = *outcome.without_room.entry;

@@ -116,6 +116,14 @@ TEST_F(SettingsTest, AnUnknownVariableIsWarnedOfOnceWithTheNearestName) {
   EXPECT_EQ(settings().threads, 0);
 }
 
+// Linear algebra reads it itself.
+TEST_F(SettingsTest, TheVariableOfTheHostsBlasIsNotWarnedOf) {
+  set_variable("STRATA_HOST_BLAS", "libblas.so.3");
+  ::testing::internal::CaptureStderr();
+  settings();
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
 // ---- Values and the program ----
 
 TEST_F(SettingsTest, ATruthValueIsWrittenInFourWays) {

@@ -98,6 +98,11 @@ TaskReport trsm(const TriangularSystem& system, std::type_identity_t<T> alpha, c
   namespace d = strata::detail;
   d::check_trsm(system, d::tiled_shape(a), d::tiled_shape(b));
   d::check_tiled_backend(where, options.backend);
+  const bool has_tiles = a.rows() > 0 && b.rows() > 0 && b.columns() > 0;
+  if (has_tiles && a.tile(0, 0).state() == b.tile(0, 0).state())
+    throw AccessConflict("linear::trsm: \"" + a.label() +
+                         "\" is given as the triangular matrix and as the right-hand sides, whose place the "
+                         "solution takes: give a copy as one of them");
 
   TaskGraph graph("linear::trsm with " + a.label());
   for (index_t i = 0; alpha != T(1) && i < b.tile_rows(); ++i)

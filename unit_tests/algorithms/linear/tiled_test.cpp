@@ -319,7 +319,12 @@ TEST(TiledLinear, TriangularSystemsThatDoNotFitAreSaid) {
       "linear::trsm: \"s\" (10 x 10 in tiles of order 8, symmetric) has its lower tiles only");
   EXPECT_THROW(linear::trsm({}, 1, wide, a, where), ShapeMismatch);
   EXPECT_THROW(linear::trsm({}, 1, a, s, where), ShapeMismatch);
-  EXPECT_THROW(linear::trsm({}, 1, a, a, where), AccessConflict);
+  // Also where no task would read A, or none both.
+  for (const double alpha : {1.0, 0.0}) EXPECT_THROW(linear::trsm({}, alpha, a, a, where), AccessConflict);
+  const TiledMatrix<double> one("one", 4, 4, 8);
+  linear::TiledOptions inverts;
+  inverts.invert_diagonal = true;
+  EXPECT_THROW(linear::trsm({}, 1, one, one, where, inverts), AccessConflict);
 }
 
 TEST(TiledLinear, ShapesThatDoNotFitAreSaid) {

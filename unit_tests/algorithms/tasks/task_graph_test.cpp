@@ -183,6 +183,7 @@ TYPED_TEST(TaskGraphs, OfADeviceThatIsFullInTheMiddleKeepWhatWasFinished) {
 class FullDevice : public ::testing::Test {
  protected:
   void SetUp() override {
+    for (int k = 0; k < before_.count; ++k) wait(Emulated{k});  // for what other tests have left
     emulated::Config config = before_;
     config.count = 2;
     config.capacity = index_t{1} << 22;
