@@ -100,13 +100,12 @@ void SharedFlights::send(std::size_t k, ResidentRows part) {
   // The error may be that of a part which it has.
   std::vector<ResidentRows> not_done;
   std::exception_ptr its_own = land_all(k, not_done), of_part;
-  const bool done = flight.launch.event && is_done(flight, of_part);
-  if (done) note_end(k, flight, 0);
+  if (flight.launch.event && is_done(flight, of_part)) note_end(k, flight, 0);
+  else not_done.push_back(part);
   if (!its_own) its_own = of_part;
   ledger_.after_failure(error);
   if (its_own || (is_of_device(error) && !is_of_others)) ledger_.retire(k, its_own ? its_own : error);
   else if (!is_of_others) ledger_.stop(error);
-  if (!done) not_done.push_back(part);
   for (const ResidentRows rows : not_done) ledger_.give_back(k, rows);
 }
 

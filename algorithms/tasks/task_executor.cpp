@@ -6,6 +6,7 @@
 #include <strata/algorithms/tasks/plan/schedulers.hpp>
 #include <strata/algorithms/tasks/running_tasks.hpp>
 #include <strata/algorithms/tasks/task_executor.hpp>
+#include <strata/algorithms/tasks/task_room.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/devices/emulated/device.hpp>
 #include <strata/views/coherent/acting_thread.hpp>
@@ -398,8 +399,11 @@ TaskExecutor::Outcome TaskExecutor::run_round(const std::vector<Entry>& tasks, b
     for (const TaskUse& use : task.entry->uses) failures_.set_reported(use.array);
   }
   failures_.note_losses(arrays_.lost(), round.cause());
-  Outcome outcome{true, round.cause(), round.part_without_room()};
-  if (outcome.full_part >= 0) reduce_memory(outcome.full_part);
+  Outcome outcome{true, round.cause()};
+  if (round.part_without_room() < 0) return outcome;
+  outcome.full_part = static_cast<std::size_t>(round.part_without_room());
+  reduce_memory(outcome.full_part, known_tasks(), devices_);
+  has_less_memory_ = true;
   if (const tasks::TaskId task = round.task_without_room(); task != tasks::none)
     outcome.without_room = entry_of(task);
   return outcome;
@@ -416,77 +420,34 @@ void TaskExecutor::add_to_report(const TaskRound& round) {
   report_.decision_seconds += round.decision_seconds();
 }
 
-// Bytes of the largest task that is known and not over.
-index_t TaskExecutor::largest_task() const {
-  index_t largest = 1;
-  for (const TaskEntry* const task : graph_.entries(window_begin_, graph_.size()))
-    if (task->state == State::Waiting) largest = std::max(largest, task->bytes());
-  return largest;
-}
-
-// Of those that no other part can run.
-index_t TaskExecutor::largest_task_of(std::size_t part) const {
-  index_t largest = 1;
-  for (const TaskEntry* const task : graph_.entries(window_begin_, graph_.size()))
-    if (task->kind == TaskEntry::Kind::Task && task->state == State::Waiting &&
-        task->body->runs_on(parts_[part].type) && !runs_elsewhere(*task, part))
-      largest = std::max(largest, task->bytes());
-  return largest;
-}
-
-bool TaskExecutor::runs_elsewhere(const TaskEntry& task, std::size_t part) const {
-  for (std::size_t k = 0; k < parts_.size(); ++k)
-    if (k != part && task.body->runs_on(parts_[k].type) && task.bytes() <= devices_[k].memory) return true;
-  return false;
-}
-
-// What it would need besides what is there.
-index_t TaskExecutor::bytes_lacking(const TaskEntry& task, std::size_t part) const {
-  std::vector<CoherentState*> arrays;
-  for (const TaskUse& use : task.uses) arrays.push_back(use.array.get());
-  std::sort(arrays.begin(), arrays.end());
-  arrays.erase(std::unique(arrays.begin(), arrays.end()), arrays.end());
-  index_t bytes = 0;
-  for (CoherentState* const array : arrays)
-    if (WholeCopies::presence(*array, *parts_[part].device) == WholeCopies::Presence::None)
-      bytes += WholeCopies::bytes(*array);
-  return bytes;
-}
-
-// The device has less memory than it was to have: others use it, too. The new limit is what arrays have
-// there, but at least an eighth and at most three quarters of the old one; and what tasks need that only it
-// can run.
-void TaskExecutor::reduce_memory(int part) {
-  const std::size_t k = static_cast<std::size_t>(part);
-  index_t& memory = devices_[k].memory;
-  const index_t less = std::min(memory / 4 * 3, std::max(resident_bytes(*parts_[k].device), memory / 8));
-  memory = std::min(memory, std::max(largest_task_of(k), less));
-  has_less_memory_ = true;
+std::vector<TaskEntry*> TaskExecutor::known_tasks() const {
+  return graph_.entries(window_begin_, graph_.size());
 }
 
 // A part has no room for a task, whatever leaves. Nor has it for those that lack as much; they fail where no
 // other part can run them. The task itself fails, too, where the part has to stay in the plan for larger
 // ones.
 void TaskExecutor::leave_out(const Outcome& outcome, const std::vector<Entry>& tasks) {
-  const std::size_t part = static_cast<std::size_t>(outcome.full_part);
   const TaskEntry& first = *outcome.without_room.entry;
+  const TaskPart& part = devices_[outcome.full_part].part;
   const index_t bytes = first.bytes(), lacking = bytes_lacking(first, part);
   for (const Entry& task : tasks)
-    if (task.entry->kind == TaskEntry::Kind::Task && task.entry->state == State::Waiting &&
-        task.entry->body->runs_on(parts_[part].type) && !runs_elsewhere(*task.entry, part) &&
+    if (needs_part(*task.entry, outcome.full_part, devices_) &&
         (task.entry == &first || bytes_lacking(*task.entry, part) >= lacking)) {
       failures_.drop_dependents({task});
       give_up({task}, outcome.cause);
     }
   if (first.state != State::Waiting) return;  // it was one of them
-  if (largest_task_of(part) >= bytes) give_up({outcome.without_room}, outcome.cause);
-  else devices_[part].memory = std::min(devices_[part].memory, std::max<index_t>(bytes - 1, 1));
+  index_t& memory = devices_[outcome.full_part].memory;
+  if (largest_that_needs(outcome.full_part, known_tasks(), devices_) >= bytes)
+    give_up({outcome.without_room}, outcome.cause);
+  else memory = std::min(memory, std::max<index_t>(bytes - 1, 1));
 }
 
 // Tasks that came since then may need more, and get it where it was to be there.
 void TaskExecutor::make_largest_fit() {
   if (!has_less_memory_) return;
-  const index_t largest = largest_task();
+  const index_t largest = largest_of(known_tasks());
   for (std::size_t k = 0; k < devices_.size(); ++k)
     devices_[k].memory = std::max(devices_[k].memory, std::min(largest, memories_[k]));
 }

@@ -51,8 +51,8 @@ class TaskExecutor {
   struct Outcome {
     bool is_broken;
     std::string cause;
-    int full_part = -1;                 // the part that lacked memory, if one did
-    Entry without_room = {nullptr, 0};  // the task for which it did, if that is known
+    Entry without_room = {nullptr, 0};  // a task for which a part lacked memory, if there is one
+    std::size_t full_part = 0;          // that part
   };
 
   void make_runners();
@@ -70,11 +70,7 @@ class TaskExecutor {
   Outcome run_round(const std::vector<Entry>& tasks, bool is_last);
   void give_up(const std::vector<Entry>& tasks, const std::string& cause);
   void leave_out(const Outcome& outcome, const std::vector<Entry>& tasks);
-  bool runs_elsewhere(const TaskEntry& task, std::size_t part) const;
-  index_t bytes_lacking(const TaskEntry& task, std::size_t part) const;
-  index_t largest_task() const;
-  index_t largest_task_of(std::size_t part) const;
-  void reduce_memory(int part);
+  std::vector<TaskEntry*> known_tasks() const;
   void make_largest_fit();
   std::unique_ptr<tasks::TaskScheduler> make_scheduler(const TaskPlan& plan) const;
   int tasks_at_once(const TaskPlan& plan) const;

@@ -418,7 +418,7 @@ void TaskRound::stop(const tasks::TaskCommand& command, const std::exception_ptr
   const bool lacks_room =
       is_out_of_memory(error) && (command.kind != Kind::Run || (has_device && origin == Origin::Preparation));
   if (lacks_room) {
-    cause_ = text_of(error);
+    cause_ = text_of(error);  // that of tasks which fail for it, whatever ended the round
     without_room_ = command.device;
     needs_room_ = command;
   } else if (command.kind == Kind::Run) {

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
@@ -15,6 +15,7 @@
 #include <strata/views/coherent/file_array.hpp>
 
 #include "algorithms/tasks/task_fixture.hpp"
+#include "core/files/file_size_limit.hpp"
 
 namespace {
 
@@ -120,24 +121,20 @@ TEST(TaskFiles, TheHostHoldsNoMoreOfThemThanDevices) {
 TEST(TaskFiles, AFullDiskIsAnErrorWhereAFileIsMade) {
   constexpr index_t items = 1 << 13;
   const std::string path = ::testing::TempDir() + "task_files_test_full_";
-  rlimit before{};
-  getrlimit(RLIMIT_FSIZE, &before);
+  std::optional<file_testing::FileSizeLimit> limit;
   TaskRunOptions options;
   options.host_memory = 2 * items * index_t{sizeof(Word)};
   std::vector<Words> files;
   const std::string text = message_of<FileError>([&] {
     TaskScope scope("files", on(Threads{}), options);
     for (int k = 0;; ++k) {
-      if (k == 3) {  // the disk is full now
-        const rlimit limit{1 << 13, before.rlim_max};
-        setrlimit(RLIMIT_FSIZE, &limit);
-      }
+      if (k == 3) limit.emplace(1 << 13);  // the disk is full now
       files.push_back(file_array<Word, rank<1>>(path + std::to_string(k), items, overwrite));
       scope.launch("increment", items, Increment{}, inout(files.back()));
       if (k > 0) scope.launch("add", items, Add{}, in(files[std::size_t(k) - 1]), inout(files.back()));
     }
   });
-  setrlimit(RLIMIT_FSIZE, &before);
+  limit.reset();
   expect_parts(text, {path + "3"});
   ASSERT_EQ(files.size(), 3u);
   for (std::size_t k = 0; k < 3; ++k) {
