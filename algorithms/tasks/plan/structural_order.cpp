@@ -79,14 +79,15 @@ std::vector<int> refined(const TaskDag& graph, const std::vector<int>& classes) 
 void separate(const TaskDag& graph, std::vector<int>& classes) {
   constexpr int most_rounds = 24;
   for (int round = 0; round < most_rounds; ++round) {
-    std::vector<int> finer = refined(graph, classes);
-    const bool is_finer = finer != classes;
-    classes = std::move(finer);
-    if (is_finer) continue;
     std::vector<int> sizes(classes.size());
     for (const int own : classes) ++sizes[slot(own)];
     const auto first = std::find_if(sizes.begin(), sizes.end(), [](int size) { return size > 1; });
     if (first == sizes.end()) return;
+    std::vector<int> finer = refined(graph, classes);
+    if (finer != classes) {
+      classes = std::move(finer);
+      continue;
+    }
     const int tied = static_cast<int>(first - sizes.begin());
     int number = tied;
     for (int& own : classes)
@@ -103,13 +104,6 @@ std::vector<double> depths_of(const TaskDag& graph) {
 }
 
 }  // namespace
-
-std::uint64_t key_of(std::uint64_t number) {
-  std::uint64_t bits = (number + 1) * 0x9e3779b97f4a7c15;
-  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
-  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
-  return bits ^ (bits >> 31);
-}
 
 StructuralOrder structural_order(const TaskDag& graph) {
   StructuralOrder order{depths_of(graph), bottom_levels(graph), {}, {}};
