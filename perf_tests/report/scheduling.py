@@ -131,7 +131,7 @@ def sections(records, pictures, page):
 
 
 def found_rules(records):
-    return targets_of.rules(targets_of.Results(records, runs.read(DRAWN), runs.read(SWEEP)))
+    return targets_of.rules(targets_of.Results(records, runs.read(DRAWN), runs.read(SWEEP), runs.read(SPREAD)))
 
 
 def blocks(records, pictures, page):

@@ -80,6 +80,13 @@ class CommittedPage(unittest.TestCase):
                        if "positions" not in record and changed.items() <= record.items() else record for record in self.records]
             self.assertIn(missed, "\n".join(targets.problems(scheduling.found_rules(records), targets.REASONS)))
 
+    def test_a_window_of_darts_that_loads_more_is_a_missed_target(self):
+        spread_of_all = [{**r, "bytes_to_devices": 2 * r["bytes_to_devices"]} if r["scheduler"] == "darts" and r["variation"] == {"window": 7} else r
+                         for r in runs.read(scheduling.SPREAD)]
+        results = targets.Results(self.records, runs.read(scheduling.DRAWN), runs.read(scheduling.SWEEP), spread_of_all)
+
+        self.assertIn("Cholesky, darts, most with 5 to 15 tasks", "\n".join(targets.problems(targets.rules(results), targets.REASONS)))
+
     def test_a_bus_limit_that_is_another_one_is_a_missed_target(self):
         records = [{**record, "host_bytes_per_second": 2 * record["host_bytes_per_second"]} if "positions" not in record else record
                    for record in self.records]

@@ -121,12 +121,14 @@ void OutputPackages::finalize(ArrayId array) {
   num_inspected_ += std::ssize(own.readers);
 }
 
-void OutputPackages::touch(ArrayId array, Growth& growth) {
-  Output& own = output(array);
+inline void OutputPackages::touch(ArrayId array, Output& own, Growth& growth) {
   if (!own.is_touched) growth.touched.push_back(array);
   own.is_touched = true;
-  if (own.lacks == 0 && own.waits == 0 && is_open(own))
-    growth.free.push({static_cast<double>(own.open_tasks), -number_of(array), array});
+  if (own.lacks == 0 && own.waits == 0 && is_open(own)) add_free(array, own, growth);
+}
+
+void OutputPackages::add_free(ArrayId array, const Output& own, Growth& growth) {
+  growth.free.push({static_cast<double>(own.open_tasks), -number_of(array), array});
 }
 
 // An array is loaded for the package, or is there.
@@ -137,15 +139,19 @@ void OutputPackages::see(ArrayId array, Growth& growth) {
   growth.seen.push_back(array);
   const index_t bytes = graph_->array(array).bytes;
   const std::uint64_t key = key_of(static_cast<std::uint64_t>(number_of(array)));
+  num_inspected_ += std::ssize(own.readers);
+  std::size_t count = 0;
   for (const ArrayId id : own.readers) {
     Output& reader = output(id);
+    if (reader.open_tasks == 0) continue;  // for good
+    own.readers[count++] = id;
     if (reader.saved != step_) growth.saved.push_back({id, reader.lacking, reader.lacks});
     reader.saved = step_;
     reader.lacks -= bytes;
     reader.lacking ^= key;
-    touch(id, growth);
+    touch(id, reader, growth);
   }
-  num_inspected_ += std::ssize(own.readers);
+  own.readers.resize(count);
 }
 
 // Of an output, and of what is kept for it and for no other one yet.
@@ -172,8 +178,9 @@ void OutputPackages::choose(ArrayId array, Growth& growth) {
       }
   load(own, growth);
   for (const auto& [next, count] : own.after) {
-    output(next).waits -= count;
-    touch(next, growth);
+    Output& waiting = output(next);
+    waiting.waits -= count;
+    touch(next, waiting, growth);
   }
   num_inspected_ += std::ssize(own.after) + 1;
   if (growth.worth() >= growth.best.worth()) growth.best = {growth.chosen.size(), growth.tasks, growth.loads};

@@ -90,7 +90,7 @@ class OutputPackages {
     std::vector<TaskId> chain;                   // its tasks, in program order
     std::size_t next = 0;                        // the first of them that is not taken
     std::vector<ArrayId> reads;                  // what they read beside it, each once
-    std::vector<ArrayId> readers;                // outputs whose tasks read it
+    std::vector<ArrayId> readers;                // outputs whose tasks read it; not all that are finished
     std::vector<std::pair<ArrayId, int>> after;  // outputs with tasks that wait for its own, and how often
   };
   // An output that lacks nothing; the one with most tasks is the greatest.
@@ -150,7 +150,8 @@ class OutputPackages {
   void sort_by_number(std::vector<ArrayId>& arrays) const;
   void count_after(ArrayId array);
   void finalize(ArrayId array);
-  void touch(ArrayId array, Growth& growth);
+  void touch(ArrayId array, Output& own, Growth& growth);
+  void add_free(ArrayId array, const Output& own, Growth& growth);
   void see(ArrayId array, Growth& growth);
   index_t room_of(const Output& own, ArrayId array, const Growth& growth) const;
   void choose(ArrayId array, Growth& growth);

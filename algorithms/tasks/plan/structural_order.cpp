@@ -38,26 +38,37 @@ std::vector<int> classes_of(const std::vector<Key>& keys) {
   return classes;
 }
 
-// Arrays of a class differ where the classes of those that their tasks use beside them do.
+// Arrays of a class differ where the classes of those that their tasks use beside them do. What is beside an
+// access is what its task uses without it, so that a task of many arrays takes time linear in these.
 std::vector<int> refined(const TaskDag& graph, const std::vector<int>& classes) {
   struct Key {
     int own, least, most;   // classes: its own, and of those beside it
     std::uint64_t all = 0;  // of all beside it: a sum, in whatever order
     auto operator<=>(const Key&) const = default;
   };
+  constexpr int above = std::numeric_limits<int>::max(), below = -1;
   std::vector<Key> keys;
-  for (const int own : classes) keys.push_back({own, std::numeric_limits<int>::max(), -1});
+  for (const int own : classes) keys.push_back({own, above, below});
   for (TaskId task = 0; task < graph.num_tasks(); ++task) {
     const std::vector<TaskAccess>& accesses = graph.task(task).accesses;
+    std::array<int, 2> least{above, above}, most{below, below};  // the second ones: beside who has the first
+    std::uint64_t all = 0;
+    const auto key_at = [](std::uint64_t place, int own) {
+      return key_of((static_cast<std::uint64_t>(own) << 32) + place);  // places and classes have 31 bits
+    };
     for (std::size_t k = 0; k < accesses.size(); ++k) {
+      const int own = classes[slot(accesses[k].array)];
+      least = {std::min(least[0], own), std::min(least[1], std::max(least[0], own))};
+      most = {std::max(most[0], own), std::max(most[1], std::min(most[0], own))};
+      all += key_at(k, own);
+    }
+    if (accesses.size() < 2) continue;
+    for (std::size_t k = 0; k < accesses.size(); ++k) {
+      const int own = classes[slot(accesses[k].array)];
       Key& key = keys[slot(accesses[k].array)];
-      for (std::size_t other = 0; other < accesses.size(); ++other) {
-        if (other == k) continue;
-        const int beside = classes[slot(accesses[other].array)];
-        key.least = std::min(key.least, beside);
-        key.most = std::max(key.most, beside);
-        key.all += key_of((static_cast<std::uint64_t>(beside) << 32) + (k << 16) + other);
-      }
+      key.least = std::min(key.least, own == least[0] ? least[1] : least[0]);
+      key.most = std::max(key.most, own == most[0] ? most[1] : most[0]);
+      key.all += key_of(all - key_at(k, own) + key_of(k));
     }
   }
   return classes_of(keys);
@@ -68,14 +79,15 @@ std::vector<int> refined(const TaskDag& graph, const std::vector<int>& classes) 
 void separate(const TaskDag& graph, std::vector<int>& classes) {
   constexpr int most_rounds = 24;
   for (int round = 0; round < most_rounds; ++round) {
-    std::vector<int> finer = refined(graph, classes);
-    const bool is_finer = finer != classes;
-    classes = std::move(finer);
-    if (is_finer) continue;
     std::vector<int> sizes(classes.size());
     for (const int own : classes) ++sizes[slot(own)];
     const auto first = std::find_if(sizes.begin(), sizes.end(), [](int size) { return size > 1; });
     if (first == sizes.end()) return;
+    std::vector<int> finer = refined(graph, classes);
+    if (finer != classes) {
+      classes = std::move(finer);
+      continue;
+    }
     const int tied = static_cast<int>(first - sizes.begin());
     int number = tied;
     for (int& own : classes)
@@ -92,13 +104,6 @@ std::vector<double> depths_of(const TaskDag& graph) {
 }
 
 }  // namespace
-
-std::uint64_t key_of(std::uint64_t number) {
-  std::uint64_t bits = (number + 1) * 0x9e3779b97f4a7c15;
-  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
-  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
-  return bits ^ (bits >> 31);
-}
 
 StructuralOrder structural_order(const TaskDag& graph) {
   StructuralOrder order{depths_of(graph), bottom_levels(graph), {}, {}};

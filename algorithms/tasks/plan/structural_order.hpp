@@ -22,7 +22,12 @@ struct StructuralOrder {
 };
 
 /// Bits that look drawn at random, the same in each run.
-std::uint64_t key_of(std::uint64_t number);
+inline std::uint64_t key_of(std::uint64_t number) {
+  std::uint64_t bits = (number + 1) * 0x9e3779b97f4a7c15;
+  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
+  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
+  return bits ^ (bits >> 31);
+}
 
 /// O(n log n) for a graph without a cycle.
 StructuralOrder structural_order(const TaskDag& graph);

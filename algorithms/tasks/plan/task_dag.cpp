@@ -28,18 +28,23 @@ TaskId TaskDag::add_task(std::string label, const std::string& kernel, double wo
   if (!(work >= 0) || std::isinf(work))
     throw TaskError("the work of the task \"" + label + "\" is " + std::to_string(work) +
                     ": it is a number of at least 0");
+  for (const TaskAccess& access : accesses)
+    if (access.array < 0 || access.array >= num_arrays())
+      throw TaskError("the task \"" + label + "\" uses the array number " + std::to_string(access.array) +
+                      " of a graph that has " + std::to_string(num_arrays()) + ": add_array comes first");
   const TaskId id = num_tasks();
   Task task{std::move(label), 0, work, {}};
   task.accesses.reserve(accesses.size());
   for (const TaskAccess& access : accesses) {
-    if (access.array < 0 || access.array >= num_arrays())
-      throw TaskError("the task \"" + task.label + "\" uses the array number " +
-                      std::to_string(access.array) + " of a graph that has " + std::to_string(num_arrays()) +
-                      ": add_array comes first");
+    std::vector<TaskId>& users = arrays_[static_cast<std::size_t>(access.array)].users;
+    if (users.empty() || users.back() != id) {
+      users.push_back(id);
+      task.accesses.push_back(access);
+      continue;
+    }
     const auto same = std::find_if(task.accesses.begin(), task.accesses.end(),
                                    [&](const TaskAccess& other) { return other.array == access.array; });
-    if (same == task.accesses.end()) task.accesses.push_back(access);
-    else *same = {access.array, same->mode == access.mode ? access.mode : AccessMode::InOut};
+    *same = {access.array, same->mode == access.mode ? access.mode : AccessMode::InOut};
   }
   const auto [known, is_new] = kernel_ids_.try_emplace(kernel, static_cast<KernelId>(kernels_.size()));
   task.kernel = known->second;
@@ -51,7 +56,6 @@ TaskId TaskDag::add_task(std::string label, const std::string& kernel, double wo
   };
   for (TaskAccess& access : task.accesses) {
     ArrayUses& uses = arrays_[static_cast<std::size_t>(access.array)];
-    uses.users.push_back(id);
     task.bytes += uses.array.bytes;
     access.commutes = access.commutes && access.mode == AccessMode::InOut && !uses.array.by_parts;
     if (uses.array.by_parts) continue;

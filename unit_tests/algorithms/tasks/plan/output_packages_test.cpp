@@ -1,6 +1,7 @@
 // Packages of outputs: their shapes follow from the graph, and each task is in one, after those that it waits
 // for.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <random>
 #include <set>
 
@@ -183,6 +184,51 @@ TEST(StructuralOrder, IsThatOfTheGraphWhateverTheNumbersOfArraysAre) {
   };
   EXPECT_EQ(order_with(false), (std::vector<int>{0, 1, 2}));
   EXPECT_EQ(order_with(true), (std::vector<int>{0, 1, 2}));
+}
+
+// Pairs of accesses of this task would be 4e8, in each round.
+TEST(StructuralOrder, OfATaskOfManyArraysIsThatOfTheirPlacesInIt) {
+  constexpr int count = 20'000;
+  TaskDag graph;
+  std::vector<TaskAccess> accesses;
+  for (int k = 0; k < count; ++k) accesses.push_back({graph.add_array("a", 1), AccessMode::In});
+  std::reverse(accesses.begin(), accesses.end());
+  graph.add_task("all", "k", 1, accesses);
+
+  const StructuralOrder order = structural_order(graph);
+
+  for (int k = 0; k < count; ++k)
+    ASSERT_EQ(order.of_arrays[static_cast<std::size_t>(accesses[static_cast<std::size_t>(k)].array)], k);
+}
+
+// x and y are told apart by the places of b and c in their tasks: x has b at `far` + 2 where it is first and
+// at 3 where it is second, y at `far` + 3 and at 2. With 16 bits for a place those would be the same pairs.
+TEST(StructuralOrder, TellsPlacesApartThatSixteenBitsDoNot) {
+  constexpr int far = 1 << 16;
+  const auto is_x_first = [](bool is_turned) {
+    TaskDag graph;
+    ArrayId x = graph.add_array("x", 1), y = graph.add_array("y", 1);
+    if (is_turned) std::swap(x, y);
+    const ArrayId b = graph.add_array("b", 1), c = graph.add_array("c", 1), d = graph.add_array("d", 1);
+    std::vector<TaskAccess> many{{x, AccessMode::In}};
+    for (int k = 1; k < far + 2; ++k) many.push_back({graph.add_array("a", 1), AccessMode::In});
+    many.insert(many.end(), {{b, AccessMode::In}, {c, AccessMode::In}});
+    graph.add_task("x first", "k", 1, many);
+    many[0].array = y;
+    std::swap(many[far + 2], many[far + 3]);
+    graph.add_task("y first", "k", 1, many);
+    const auto second = [&](ArrayId own, ArrayId next, ArrayId last) {
+      graph.add_task(
+          "second", "k", 1,
+          {{d, AccessMode::In}, {own, AccessMode::In}, {next, AccessMode::In}, {last, AccessMode::In}});
+    };
+    second(x, c, b);
+    second(y, b, c);
+    graph.add_task("b differs from c", "k", 1, {{d, AccessMode::In}, {b, AccessMode::In}});
+    const StructuralOrder order = structural_order(graph);
+    return order.of_arrays[static_cast<std::size_t>(x)] < order.of_arrays[static_cast<std::size_t>(y)];
+  };
+  EXPECT_EQ(is_x_first(false), is_x_first(true));
 }
 
 }  // namespace
