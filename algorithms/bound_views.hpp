@@ -131,11 +131,13 @@ struct BoundViews;
 // The views of a `with`; std::tuple does not work on every device.
 template <std::size_t... I, class... V>
 struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
-  explicit BoundViews(const V&... v) : BoundView<I, V>{v}... {}
+  // Not inlined, as in `as`: one function for all kernels of a program with such views.
+  [[gnu::noinline]] explicit BoundViews(const V&... v) : BoundView<I, V>{v}... {}
 
-  // The same arrays under other types of view.
+  // The same arrays under other types of view, which a capture notes.
   template <class... Others>
-  auto as() const {
+  [[gnu::noinline]] auto as() const {
+    (note_memory(static_cast<const BoundView<I, V>&>(*this).view), ...);
     return BoundViews<std::index_sequence<I...>, Others...>(
         static_cast<const BoundView<I, V>&>(*this).view...);
   }
@@ -185,6 +187,11 @@ struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
   }
 
  private:
+  // Others may have no share in the ownership, and so nothing that a capture would note.
+  template <class OneView>
+  static void note_memory([[maybe_unused]] const OneView& view) {
+    if constexpr (is_view_v<OneView>) static_cast<void>(AllocationRef(view.allocation()));
+  }
   template <std::size_t J, int Indices, class OneView, bool Begins, class... Arguments>
   STRATA_FUNCTION void begin_item_of([[maybe_unused]] const Arguments&... arguments) const {
     if constexpr (Begins)

@@ -258,15 +258,25 @@ struct Body {
   }
 };
 
-// The kernel with the views that all hosts have in common: where it can be called with those, it is compiled
-// once for all of them.
+// The view that a launch copies for a kernel: of the type that all hosts have in common, and without a share
+// in the ownership, so that its copies are trivial and few instructions to compile. Types that only derive
+// from or wrap a view stay.
+template <class V>
+struct LaunchedViewOf {
+  using type = KernelView<V>;
+};
+template <AnyView V>
+struct LaunchedViewOf<V> {
+  using type = typename KernelView<V>::unmanaged_type;
+};
+// The kernel with those views: where it can be called with them, it is compiled once for all hosts.
 template <class K>
 struct CommonKernelOf {
   using type = K;
 };
 template <class K, class... V>
 struct CommonKernelOf<With<K, V...>> {
-  using type = With<K, KernelView<V>...>;
+  using type = With<K, typename LaunchedViewOf<V>::type...>;
 };
 template <class K>
 using CommonKernel = typename CommonKernelOf<K>::type;
