@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include <strata/core/error.hpp>
@@ -54,11 +55,19 @@ bool CudaEventState::complete() const {
   return state != cudaErrorNotReady;
 }
 
+// As long as CUDA has not recorded it, the stream is asked again and again, not waited for: others may enqueue
+// more meanwhile, a function of the host that waits for this thread among it, and record it before that. Where
+// it takes long, to record it costs little.
 void CudaEventState::wait() {
-  if (!known_complete()) {
-    const cudaEvent_t event = event_.load(std::memory_order_acquire);
-    check_cuda(event != nullptr ? cudaEventSynchronize(event) : cudaStreamSynchronize(queue_->stream_.stream),
-               "waiting for an event", queue_->device());
+  constexpr auto long_enough = std::chrono::microseconds(50);
+  const auto begin = std::chrono::steady_clock::now();
+  while (!known_complete()) {
+    cudaEvent_t event = event_.load(std::memory_order_acquire);
+    if (event == nullptr && std::chrono::steady_clock::now() - begin > long_enough) event = recorded();
+    const cudaError_t state =
+        event != nullptr ? cudaEventSynchronize(event) : cudaStreamQuery(queue_->stream_.stream);
+    if (state == cudaErrorNotReady) continue;
+    check_cuda(state, "waiting for an event", queue_->device());
     note_complete();
   }
   queue_->throw_bad_access_found(false);
@@ -147,6 +156,7 @@ Ref<EventState> CudaQueue::record(bool timed) {
     state->set(record_now(timed));
   } else {
     const std::lock_guard lock(pending_mutex_);
+    if (pending_.empty()) passed_bytes_ = 0;
     pending_.push_back(state.get());
     __atomic_store_n(&num_pending_, pending_.size(), __ATOMIC_RELAXED);
   }
@@ -169,10 +179,22 @@ void CudaQueue::record_pending() noexcept {
       const Ref<CudaRecord> record = record_now(false);
       for (CudaEventState* const event : pending_) event->set(record);
     }
-  } catch (...) {  // who waits for one of them waits for the stream, and gets its error
+  } catch (...) {  // who waits for one of them asks for a record, too, or the stream, and gets the error
   }
   pending_.clear();
+  passed_bytes_ = 0;
   __atomic_store_n(&num_pending_, 0, __ATOMIC_RELAXED);
+}
+
+cudaStream_t CudaQueue::stream_for_copy(index_t bytes) {
+  const auto may_pass = [&] {
+    const std::lock_guard lock(pending_mutex_);
+    if (passed_bytes_ + bytes > most_short_bytes) return false;
+    passed_bytes_ += bytes;
+    return true;
+  };
+  if (__atomic_load_n(&num_pending_, __ATOMIC_RELAXED) > 0 && !may_pass()) record_pending();
+  return branch != nullptr ? branch : stream_.stream;
 }
 
 void CudaQueue::forget_pending(const CudaEventState& event) noexcept {

@@ -95,10 +95,12 @@ class CudaQueue final : public QueueState {
   /// For the next work. Records the events that were left to this moment.
   cudaStream_t stream() {
     if (__atomic_load_n(&num_pending_, __ATOMIC_RELAXED) > 0) record_pending();
-    return stream_for_short_copy();
+    return branch != nullptr ? branch : stream_.stream;
   }
-  /// For a copy that takes no longer than to record an event: it may come before those events.
-  cudaStream_t stream_for_short_copy() const { return branch != nullptr ? branch : stream_.stream; }
+  /// For a copy: short ones, which together take no longer than to record an event, may come before those
+  /// events.
+  cudaStream_t stream_for_copy(index_t bytes);
+  static constexpr index_t most_short_bytes = index_t{64} << 10;  // a microsecond of a link
   /// For those who enqueue work themselves: that the queue has nothing to do is never known from now on.
   cudaStream_t stream_for_others() {
     __atomic_store_n(&stream_.has_outsiders, true, __ATOMIC_RELAXED);
@@ -179,6 +181,7 @@ class CudaQueue final : public QueueState {
   std::mutex pending_mutex_;
   std::vector<CudaEventState*> pending_;  // events that CUDA has not recorded, in their order
   std::size_t num_pending_ = 0;           // an atomic in use
+  index_t passed_bytes_ = 0;              // of copies enqueued before the pending events' record
   bool bad_access_found() const;
   const Ref<HostErrors> host_errors_{new HostErrors};
 

@@ -28,11 +28,22 @@ inline void count_call(std::atomic<std::uint64_t> CallCounts::*kind) {
 /// those that are complete by then, as the host has found out, nor those that no object refers to any more.
 class AskedEvents {
  public:
-  /// Of a copy that comes before the record.
-  static constexpr std::size_t most_short_bytes = std::size_t{64} << 10;
-
+  /// Before a copy, which comes before the record if it and those before it are short.
+  void record_before_copy(std::size_t bytes) {
+    constexpr std::size_t most_short_bytes = std::size_t{64} << 10;
+    {
+      const std::lock_guard lock(mutex_);
+      if (events_.empty()) return;
+      if (passed_bytes_ + bytes <= most_short_bytes) {
+        passed_bytes_ += bytes;
+        return;
+      }
+    }
+    record();
+  }
   void add(const void* event) {
     const std::lock_guard lock(mutex_);
+    if (events_.empty()) passed_bytes_ = 0;
     events_.push_back(event);
   }
   void record() {
@@ -58,6 +69,7 @@ class AskedEvents {
  private:
   std::mutex mutex_;
   std::vector<const void*> events_;  // in their order
+  std::size_t passed_bytes_ = 0;     // of copies that came before their record
 };
 
 }  // namespace strata::inline STRATA_ABI::detail

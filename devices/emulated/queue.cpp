@@ -147,7 +147,8 @@ void EmulatedQueue::call_host(const Ref<HostCall>& call) {
 void EmulatedQueue::submit(const char* label, std::size_t bytes, QueueCore::Work& work,
                            const std::function<TimeSpan(Platform&)>& place, bool is_copy) {
   core_->require_same_process();
-  if (!is_copy || bytes > AskedEvents::most_short_bytes) core_->asked_events.record();
+  if (is_copy) core_->asked_events.record_before_copy(bytes);
+  else core_->asked_events.record();
   TimeSpan time;
   std::string name = label;  // before the lock
   // Where pages may move, times are known at the end.

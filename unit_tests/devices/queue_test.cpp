@@ -1,6 +1,7 @@
 // Queues and events, on every device: what holds whether work is done at once or later.
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -72,6 +73,30 @@ TYPED_TEST(QueueTest, LaunchesOnAQueueAreDoneInOrderWhenItWasWaitedFor) {
 
   EXPECT_TRUE(queue.idle());
   EXPECT_EQ(elements(x), std::vector<int>(50, 11111));
+}
+
+// Also where another thread enqueues it while the wait begins: here a function of the host that waits for it.
+TYPED_TEST(QueueTest, AWaitForAnEventDoesNotWaitForWorkThatIsEnqueuedAfterIt) {
+  using Clock = std::chrono::steady_clock;
+  const Queue<TypeParam> queue;
+  const auto x = create<typename TestFixture::Array>("x", 50, on(queue));
+  for (int trial = 0; trial < 50; ++trial) {
+    parallel_for(on(queue), 50, with(Append{}, x));
+    const Event event = queue.record();
+    std::atomic<bool> has_waited = false, is_late = false;
+    std::thread other([&] {
+      then_host(queue, [&] {
+        const auto limit = Clock::now() + std::chrono::seconds(5);
+        while (!has_waited && Clock::now() < limit) std::this_thread::yield();
+        is_late = !has_waited;
+      });
+    });
+    event.wait();
+    has_waited = true;
+    other.join();
+    queue.wait();
+    ASSERT_FALSE(is_late) << trial;
+  }
 }
 
 TYPED_TEST(QueueTest, RecordedEventIsCompleteWhenTheWorkBeforeItIsDone) {

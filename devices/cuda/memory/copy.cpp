@@ -31,8 +31,6 @@ constexpr index_t shortest_row = 2048;
 // What a GPU sends to another one on a queue of its own, and is no longer, is for a kernel: CUDA's copies of
 // a few bytes go by a stream of the other one's, and cost the host 14 us, a kernel 3.
 constexpr index_t most_sent_by_kernel = index_t{1} << 20;
-// A microsecond of a link: as long as it takes to record an event.
-constexpr index_t most_short_bytes = index_t{64} << 10;
 
 bool is_device(const CopySide& side) { return side.space.kind == CudaSpace::kind; }
 bool is_shared(const CopySide& side) {
@@ -162,7 +160,7 @@ void CudaQueue::copy(const CopySide& destination, const CopySide& source, std::s
       check(cudaMemcpyAsync(static_cast<char*>(destination.data) + piece.dst_offset,
                             static_cast<const char*>(source.data) + piece.src_offset,
                             static_cast<std::size_t>(piece.run_bytes), cudaMemcpyDefault,
-                            piece.run_bytes <= most_short_bytes ? stream_for_short_copy() : stream()));
+                            stream_for_copy(piece.run_bytes)));
     else check(copy_pitched(stream(), destination.data, source.data, piece));
   }
 }

@@ -171,4 +171,24 @@ TEST_F(LaunchCalls, AShortCopyOvertakesKernelsOfOtherArrays) {
   EXPECT_GT(emulated::now() - begin, 0.9);
 }
 
+// Short copies may come before the record of events that nobody has asked for yet, but not any number.
+TEST_F(LaunchCalls, FewShortCopiesComeBeforeARecord) {
+  const auto x = create<MDArray<std::int64_t, Emulated, rank<1>>>("x", 2048);  // 16 KiB
+  const auto y = create<MDArray<std::int64_t, Serial, rank<1>>>("y", 2048);
+  const Queue<Emulated> queue = default_queue(Emulated{0});
+  const auto records_of_copies = [&](int copies) {
+    const Calls before = emulated::calls();
+    const Event event = queue.record();
+    for (int k = 0; k < copies; ++k) deep_copy(queue, x, y);
+    const Calls asked = emulated::calls() - before;
+    EXPECT_EQ(asked.copies, static_cast<std::uint64_t>(copies));
+    queue.wait();
+    return asked.records;
+  };
+  queue.wait();
+  EXPECT_EQ(records_of_copies(4), 0U);
+  EXPECT_EQ(records_of_copies(5), 1U);
+  EXPECT_EQ(records_of_copies(20), 1U);
+}
+
 }  // namespace
