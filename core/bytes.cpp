@@ -42,6 +42,21 @@ index_t scale_of(std::string_view unit) {
       "of 1000), such as 512MiB");
 }
 
+// The largest unit that a count reaches, as an index of byte_units.
+int unit_of(index_t bytes) {
+  int unit = 0;
+  const double magnitude = std::abs(static_cast<double>(bytes));
+  while (unit + 1 < std::ssize(byte_units) && magnitude >= std::ldexp(1.0, 10 * (unit + 1))) ++unit;
+  return unit;
+}
+
+std::string rounded(index_t bytes, int unit) {
+  char text[32];
+  const double count = std::ldexp(static_cast<double>(bytes), -10 * unit);
+  const auto written = std::to_chars(text, text + sizeof text, count, std::chars_format::fixed, 2);
+  return std::string(text, written.ptr) + " " + byte_units[unit];
+}
+
 }  // namespace
 
 index_t bytes_from_string(const std::string& text) {
@@ -71,15 +86,15 @@ index_t bytes_from_string(const std::string& text) {
 }
 
 std::string string_from_bytes(index_t bytes) {
-  int unit = 0;
-  const double magnitude = std::abs(static_cast<double>(bytes));
-  while (unit + 1 < std::ssize(byte_units) && magnitude >= std::ldexp(1.0, 10 * (unit + 1))) ++unit;
+  const int unit = unit_of(bytes);
   const index_t scale = index_t{1} << (10 * unit);
-  if (bytes % scale == 0) return std::to_string(bytes / scale) + " " + byte_units[unit];
-  char text[32];
-  const double count = static_cast<double>(bytes) / static_cast<double>(scale);
-  const auto written = std::to_chars(text, text + sizeof text, count, std::chars_format::fixed, 2);
-  return std::string(text, written.ptr) + " " + byte_units[unit];
+  return bytes % scale == 0 ? std::to_string(bytes / scale) + " " + byte_units[unit] : rounded(bytes, unit);
+}
+
+std::string string_from_bytes(index_t bytes, index_t other) {
+  const int unit = std::max(unit_of(bytes), unit_of(other));
+  const bool is_close = bytes != other && rounded(bytes, unit) == rounded(other, unit);
+  return is_close ? std::to_string(bytes) + " bytes" : string_from_bytes(bytes);
 }
 
 }  // namespace strata::inline STRATA_ABI

@@ -17,6 +17,8 @@ index_t bytes_from_string(const std::string& text);
 /// A byte count for people, in the largest unit that it reaches: "8 GiB", "100 B", and rounded to two
 /// decimals where it is not whole, "1.15 GiB".
 std::string string_from_bytes(index_t bytes);
+/// To be read beside another count: "1600 bytes", exactly, where rounded to two decimals both are the same.
+std::string string_from_bytes(index_t bytes, index_t other);
 
 namespace detail {
 void the_byte_count_overflows_index_t();  // not constexpr: a call to it ends constant evaluation

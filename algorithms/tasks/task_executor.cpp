@@ -7,6 +7,7 @@
 #include <strata/algorithms/tasks/running_tasks.hpp>
 #include <strata/algorithms/tasks/task_executor.hpp>
 #include <strata/algorithms/tasks/task_room.hpp>
+#include <strata/core/bytes.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/devices/emulated/device.hpp>
 #include <strata/views/coherent/acting_thread.hpp>
@@ -223,11 +224,13 @@ void TaskExecutor::check(const TaskEntry& task) const {
   const std::string who = "the task \"" + task.label + "\" of \"" + graph_.label + "\" ";
   std::vector<std::string> names;
   std::string memories;
+  index_t largest = 0;
   for (std::size_t k = 0; k < parts_.size(); ++k) {
     names.push_back(TaskPlan::name_of(parts_[k]));
-    if (task.body->runs_on(parts_[k].type))
-      memories +=
-          (memories.empty() ? "" : ", ") + names.back() + " (" + std::to_string(memories_[k]) + " bytes)";
+    if (!task.body->runs_on(parts_[k].type)) continue;
+    memories +=
+        (memories.empty() ? "" : ", ") + names.back() + " (" + string_from_bytes(memories_[k], bytes) + ")";
+    largest = std::max(largest, memories_[k]);
   }
   if (!has_version)
     throw Error(
@@ -236,7 +239,8 @@ void TaskExecutor::check(const TaskEntry& task) const {
         "hosts a Queue<AnyHost>); kernels for Cuda are compiled in files of strata_add_kernels only");
   std::vector<std::string> arrays;
   for (const TaskUse& use : task.uses) arrays.push_back(use.array->label);
-  throw tasks::TaskError(who + "needs " + std::to_string(bytes) + " bytes at once, of " + list_of(arrays) +
+  throw tasks::TaskError(who + "needs " + string_from_bytes(bytes, largest) + " at once, of " +
+                         list_of(arrays) +
                          ", more than tasks may use of any device that can run it: " + memories +
                          ". Allow more with coherent::set_budget(device, bytes), or options.host_memory of "
                          "hosts, or divide the arrays into smaller ones");

@@ -83,6 +83,11 @@ TEST(Bytes, AreWrittenInTheLargestUnitTheyReach) {
   EXPECT_EQ(string_from_bytes(1234567890), "1.15 GiB");
   EXPECT_EQ(string_from_bytes(-2_KiB), "-2 KiB");
   EXPECT_EQ(string_from_bytes(largest), "8388608.00 TiB");
+  EXPECT_EQ(string_from_bytes(1600, 1024), "1.56 KiB");
+  EXPECT_EQ(string_from_bytes(1600, 1600), "1.56 KiB");
+  EXPECT_EQ(string_from_bytes(1600, 1599), "1600 bytes") << "which are both 1.56 KiB";
+  EXPECT_EQ(string_from_bytes(24576, 24575), "24576 bytes") << "24 KiB beside 24.00 KiB";
+  EXPECT_EQ(string_from_bytes(1_MiB - 1, 1_MiB), "1048575 bytes") << "1024.00 KiB beside 1 MiB";
 }
 
 TEST(Bytes, WholeCountsOfAUnitSurviveWritingAndReading) {

@@ -113,14 +113,10 @@ void Machine::require_fit(const TaskDag& graph) const {
     }
     const index_t bytes = graph.bytes_of(task);
     if (bytes <= largest) continue;
-    const bool is_close = string_from_bytes(bytes) == string_from_bytes(largest);
-    const auto text = [&](index_t count) {
-      return is_close ? std::to_string(count) + " bytes" : string_from_bytes(count);
-    };
-    throw TaskError("the task " + graph.describe(task) + " needs " + text(bytes) +
+    throw TaskError("the task " + graph.describe(task) + " needs " + string_from_bytes(bytes, largest) +
                     " at once, and the largest memory of the machine \"" + name_ +
-                    "\" on a device that runs \"" + kernel_of(graph, task) + "\" has " + text(largest) +
-                    ": use smaller arrays (tiles) or more memory");
+                    "\" on a device that runs \"" + kernel_of(graph, task) + "\" has " +
+                    string_from_bytes(largest, bytes) + ": use smaller arrays (tiles) or more memory");
   }
 }
 

@@ -142,6 +142,10 @@ TEST_F(TaskFailures, OfTasksLargerThanAllMemories) {
             "of any device that can run it: Emulated{0} (1599 bytes). Allow more with "
             "coherent::set_budget(device, bytes), or options.host_memory of hosts, or divide the arrays into "
             "smaller ones");
+  coherent::set_budget(Emulated{0}, 1024);
+  const std::string other_text = message_of<tasks::TaskError>([&] { graph.run(on(Emulated{0})); });
+  EXPECT_NE(other_text.find("needs 1.56 KiB at once"), std::string::npos) << other_text;
+  EXPECT_NE(other_text.find("Emulated{0} (1 KiB)"), std::string::npos) << other_text;
   coherent::set_budget(Emulated{0}, 1600);
   EXPECT_NO_THROW(graph.run(on(Emulated{0})));
 }
