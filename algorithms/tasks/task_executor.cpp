@@ -7,6 +7,7 @@
 #include <strata/algorithms/tasks/running_tasks.hpp>
 #include <strata/algorithms/tasks/task_executor.hpp>
 #include <strata/algorithms/tasks/task_room.hpp>
+#include <strata/algorithms/tasks/text_file.hpp>
 #include <strata/core/bytes.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/devices/emulated/device.hpp>
@@ -56,7 +57,8 @@ TaskExecutor::TaskExecutor(TaskGraphState& graph, const std::vector<TaskPart>& p
       parts_(parts),
       turns_(parts),
       arrays_((feed == nullptr ? "the run of \"" : "the scope \"") + graph.label + "\""),
-      failures_(graph.label, feed != nullptr, options.window) {
+      failures_(graph.label, feed != nullptr, options.window),
+      costs_(options.costs == nullptr && !options.json.empty() ? &own_costs_ : options.costs) {
   require_running("a run of a graph of tasks");
   require_no_task_function("a run of a graph of tasks");
   const std::string who = "the run of \"" + graph.label + "\": ";
@@ -76,6 +78,7 @@ TaskExecutor::TaskExecutor(TaskGraphState& graph, const std::vector<TaskPart>& p
       if (parts[k].device == parts[other].device && parts[k].host == parts[other].host)
         throw Error(who + TaskPlan::name_of(parts[k]) + " is given twice: name each device once");
   for (const TaskPart& part : parts) memories_.push_back(memory_of(part, options));
+  if (!options.json.empty()) json_.emplace(costs_);
 }
 
 void TaskExecutor::release() {
@@ -126,6 +129,7 @@ TaskReport TaskExecutor::run() {
   report_.bytes_between_devices = static_cast<index_t>(bytes.between_devices);
   report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (failures_.has_any()) failures_.fail(report_.tasks);
+  if (json_) write_text_file(options_.json, "what ran", json_->text());
   return report_;
 }
 
@@ -161,6 +165,9 @@ void TaskExecutor::begin_window(int begun, int end) {
 }
 
 void TaskExecutor::end_window(int begun, int end) {
+  if (failures_.has_any()) json_.reset();  // nothing is written then
+  for (int number = begun; json_ && number < end; ++number)
+    if (const TaskEntry& entry = graph_.entry(number); entry.state == State::Done) json_->add(number, entry);
   if (feed_ == nullptr) return;
   turns_.give_back();
   std::vector<ArrayHold> holds;
@@ -193,6 +200,7 @@ void TaskExecutor::keep_for_host(int begun, int end) {
 void TaskExecutor::forget_old_arrays() {
   std::erase_if(denied_, [&](const TaskArrays::Denied& known) { return !arrays_.is_held(*known.array); });
   failures_.forget_dead_arrays();
+  if (json_) json_->forget_dead_arrays();
 }
 
 void TaskExecutor::flush_all() {
@@ -379,18 +387,18 @@ int TaskExecutor::tasks_at_once(const TaskPlan& plan) const {
 
 // Tasks until all are done or something fails.
 TaskExecutor::Outcome TaskExecutor::run_round(const std::vector<Entry>& tasks, bool is_last) {
-  const TaskPlan plan(graph_.label, tasks, devices_, options_.costs);
+  const TaskPlan plan(graph_.label, tasks, devices_, costs_);
   const std::unique_ptr<tasks::TaskScheduler> scheduler = make_scheduler(plan);
   const tasks::TaskEnd end = options_.on_host && is_last ? tasks::TaskEnd::OnHost : tasks::TaskEnd::InPlace;
   TaskRound round(graph_.label, plan, runners_, mailbox_, *scheduler,
-                  {end, options_.costs, options_.watchdog_seconds, options_.in_virtual_time});
+                  {end, costs_, options_.watchdog_seconds, options_.in_virtual_time});
   round.run();
   add_to_report(round);
   const auto entry_of = [&](tasks::TaskId task) { return plan.sources[static_cast<std::size_t>(task)]; };
-  if (options_.costs != nullptr)
+  if (costs_ != nullptr)
     for (const TaskRound::Measure& measure : round.measures())
-      options_.costs->add(parts_[measure.part].device->device_name(), entry_of(measure.task).entry->label,
-                          plan.tasks.bytes_of(measure.task), measure.seconds);
+      costs_->add(parts_[measure.part].device->device_name(), entry_of(measure.task).entry->label,
+                  plan.tasks.bytes_of(measure.task), measure.seconds);
   // Hints that a broken round has not come to are worth nothing: what they were for may be over.
   for (const Entry& task : tasks)
     if (task.entry->kind != TaskEntry::Kind::Task) task.entry->state = State::Done;

@@ -15,6 +15,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -23,6 +24,7 @@
 #include <strata/algorithms/tasks/task_arrays.hpp>
 #include <strata/algorithms/tasks/task_failures.hpp>
 #include <strata/algorithms/tasks/task_feed.hpp>
+#include <strata/algorithms/tasks/task_graph_json.hpp>
 #include <strata/algorithms/tasks/task_graph_state.hpp>
 #include <strata/algorithms/tasks/task_options.hpp>
 #include <strata/algorithms/tasks/task_report.hpp>
@@ -89,6 +91,9 @@ class TaskExecutor {
   DeviceTurns turns_;
   TaskArrays arrays_;
   TaskFailures failures_;
+  TaskCosts own_costs_;                // where a file is written, and the caller has none
+  TaskCosts* const costs_;             // null: no task is measured
+  std::optional<TaskGraphJson> json_;  // of what has run
   std::unordered_map<const CoherentState*, bool> is_written_;  // of a graph's arrays that are held
   // Of a scope: to be on the host in the end.
   struct ForHost {

@@ -30,17 +30,23 @@ std::string seconds_text(const std::map<std::string, double>& seconds) {
 
 const std::string& TaskGraphJson::name_of(const TaskUse& use) {
   const CoherentState& array = *use.array;
-  const auto [name, is_new] = names_.emplace(&array, "");
+  const auto [known, is_new] = names_.try_emplace(&array);
+  std::string& name = known->second.text;
   if (is_new) {
+    known->second.array = use.array;
     int& number = used_[array.label];
     do {
-      name->second = number == 0 ? array.label : array.label + "#" + std::to_string(number);
+      name = number == 0 ? array.label : array.label + "#" + std::to_string(number);
       ++number;
-    } while (!taken_.insert(name->second).second);
-    arrays_ += (arrays_.empty() ? "    {\"name\": " : ",\n    {\"name\": ") + json_quoted(name->second) +
+    } while (!taken_.insert(name).second);
+    arrays_ += (arrays_.empty() ? "    {\"name\": " : ",\n    {\"name\": ") + json_quoted(name) +
                ", \"bytes\": " + std::to_string(bytes_of(use)) + "}";
   }
-  return name->second;
+  return name;
+}
+
+void TaskGraphJson::forget_dead_arrays() {
+  std::erase_if(names_, [](const auto& known) { return known.second.array.is_only(); });
 }
 
 void TaskGraphJson::add(int number, const TaskEntry& task) {

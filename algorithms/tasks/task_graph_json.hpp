@@ -23,13 +23,20 @@ class TaskGraphJson {
   void add(int number, const TaskEntry& task);
   /// Of all so far.
   std::string text() const;
+  /// Between tasks of a scope: of arrays that nobody else has only what was written of them stays.
+  void forget_dead_arrays();
 
  private:
+  struct Name {
+    Ref<CoherentState> array;  // whose address no other array gets meanwhile
+    std::string text;
+  };
+
   const std::string& name_of(const TaskUse& use);
 
   const TaskCosts* costs_;
   std::string arrays_, tasks_;
-  std::map<const CoherentState*, std::string> names_;
+  std::map<const CoherentState*, Name> names_;
   std::map<std::string, int> used_;  // of labels: several arrays may have one
   std::set<std::string> taken_;
   std::map<int, std::string> task_names_;

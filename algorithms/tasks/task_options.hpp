@@ -31,6 +31,9 @@ struct TaskRunOptions {
   /// them.
   index_t host_memory = 0;
   TaskCosts* costs = nullptr;  ///< what tasks took before, and where this run's times are added
+  /// A file for strata-simulate: the tasks that ran, those of a scope, too, and what they took, by `costs` or
+  /// else by this run; written in the end, unless tasks failed. Empty: none. It takes memory for all tasks.
+  std::string json = {};
   double watchdog_seconds =
       60;                ///< when nothing has ended for so long, stderr says what is under way; 0: never
   bool on_host = false;  ///< whether the host gets all values in the end; else they stay where they are

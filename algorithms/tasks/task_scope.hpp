@@ -7,7 +7,7 @@
 //
 // Take it for more tasks than one wants to keep: those that are over are forgotten, and whoever adds tasks
 // waits while too many are ahead, so that memory is bounded by options.window. Take a TaskGraph for what runs
-// several times, or is to be written as JSON; it knows all tasks before it begins the first one.
+// several times; it knows all tasks before it begins the first one.
 //
 // A window of tasks runs while the next one gathers: what could begin early waits for the window before it.
 //

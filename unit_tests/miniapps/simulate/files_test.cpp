@@ -5,13 +5,17 @@
 
 #include <gtest/gtest.h>
 
+#include <strata/algorithms/tasks/plan/schedulers.hpp>
+#include <strata/algorithms/tasks/simulator/simulator.hpp>
 #include <strata/algorithms/tasks/task_costs.hpp>
 #include <strata/algorithms/tasks/task_graph.hpp>
+#include <strata/algorithms/tasks/task_scope.hpp>
 #include <strata/core/bytes.hpp>
 #include <strata/miniapps/simulate/graph_file.hpp>
 #include <strata/miniapps/simulate/machine_file.hpp>
 #include <strata/miniapps/simulate/settings.hpp>
 
+#include "core/random.hpp"
 #include "messages.hpp"
 
 namespace {
@@ -195,6 +199,97 @@ TEST(GraphFile, HasWhatTasksTook) {
   EXPECT_DOUBLE_EQ(seconds(R"("kind": "Tbb", )", 0), 16) << "1600 bytes at the rate of the file";
   EXPECT_DOUBLE_EQ(seconds("", 0), 16);
   EXPECT_DOUBLE_EQ(seconds(R"("kind": "Cuda", )", 1), 0.5);
+}
+
+// A scope forgets tasks that are over, and arrays that are gone: the file has them all.
+TEST(GraphFile, IsWhatRanInAScope) {
+  using Doubles = CoherentArray<double, rank<1>>;
+  const Doubles x("x", 100), y("y", 100);
+  const File file("");
+  TaskRunOptions options;
+  options.json = file.path();
+  options.window = 1;
+  TaskScope scope("s", on(Emulated{0}), options);
+  const TaskHandle first = scope.launch("add", 100, AddTo{}, in(x), inout(y));
+  for (int k = 0; k < 10; ++k) {
+    const Doubles temporary("temporary", 100);
+    scope.launch("add", 100, AddTo{}, in(x), inout(temporary));
+  }
+  scope.launch("last", 100, AddTo{}, in(x), commute(y)).after(first);
+  scope.wait();
+
+  MeasuredKernels measured;
+  const tasks::TaskDag read = read_graph(file.path(), &measured);
+
+  ASSERT_EQ(read.num_tasks(), 12);
+  EXPECT_EQ(read.num_arrays(), 12);
+  EXPECT_EQ(read.predecessors(11), std::vector<tasks::TaskId>{0});
+  EXPECT_TRUE(read.task(11).accesses[1].commutes);
+  const File machine(
+      R"({"name": "m", "devices": [{"name": "a", "kind": "Emulated", "memory": 8000, "rates": {"*": 1}}],
+    "links": [{"name": "l", "bytes_per_second": 1e9, "joins": [["host", 0]]}]})");
+  EXPECT_LT(read_machine(machine.path(), 1, 0, measured).run_seconds(read, 0, 0), 1) << "1600 by the rate";
+}
+
+// Random graphs that ran are read with the tasks and the accesses that they had, and simulated whole.
+TEST(GraphFile, HasTheTasksAndAccessesOfRandomGraphs) {
+  using Doubles = CoherentArray<double, rank<1>>;
+  strata_tests::Random draw;
+  const File file("");
+  for (int trial = 0; trial < strata_tests::trials(40); ++trial) {
+    std::vector<Doubles> arrays;
+    for (index_t k = draw(2, 6); k > 0; --k) arrays.emplace_back("x", draw(1, 50));
+    strata::TaskGraph graph("random");
+    std::vector<std::vector<std::pair<AccessMode, index_t>>> expected;
+    std::vector<bool> commutes;
+    const index_t count = draw(1, 20), last = std::ssize(arrays) - 1;
+    for (index_t k = 0; k < count; ++k) {
+      const index_t first = draw(0, last), second = (first + draw(1, last)) % (last + 1);
+      const Doubles &x = arrays[static_cast<std::size_t>(first)],
+                    &y = arrays[static_cast<std::size_t>(second)];
+      const auto nothing = [](const auto&...) {};
+      commutes.push_back(draw(0, 1) == 0);
+      if (commutes.back()) graph.call("nothing", nothing, in(x), commute(y));
+      else graph.call("nothing", nothing, in(x), inout(y));
+      expected.push_back({{AccessMode::In, x.extent(0) * 8}, {AccessMode::InOut, y.extent(0) * 8}});
+    }
+    TaskRunOptions options;
+    const std::vector<std::string> names = tasks::scheduler_names();
+    options.scheduler = names[static_cast<std::size_t>(draw(0, std::ssize(names) - 1))];
+    options.window = static_cast<int>(draw(1, 20));
+    options.json = file.path();
+
+    graph.run(on(Emulated{0}), options);
+    MeasuredKernels measured;
+    const tasks::TaskDag read = read_graph(file.path(), &measured);
+
+    ASSERT_EQ(read.num_tasks(), count);
+    for (tasks::TaskId task = 0; task < count; ++task) {
+      const std::vector<tasks::TaskAccess>& accesses = read.task(task).accesses;
+      ASSERT_EQ(accesses.size(), 2u);
+      for (std::size_t k = 0; k < 2; ++k) {
+        ASSERT_EQ(accesses[k].mode, expected[static_cast<std::size_t>(task)][k].first);
+        ASSERT_EQ(read.array(accesses[k].array).bytes, expected[static_cast<std::size_t>(task)][k].second);
+      }
+      ASSERT_EQ(accesses[1].commutes, commutes[static_cast<std::size_t>(task)]);
+    }
+    const tasks::Machine machine("m", {{"a", 1000, {{"*", 1e9}}}}, {{"l", 1e9, 0, true}}, {{host, 0, 0}});
+    const tasks::Simulation simulated =
+        tasks::simulate(read, machine, *tasks::make_scheduler(options.scheduler));
+    ASSERT_EQ(simulated.order.size(), static_cast<std::size_t>(count)) << options.scheduler;
+  }
+}
+
+TEST(GraphFile, IsNotWrittenOfARunThatFailed) {
+  const CoherentArray<double, rank<1>> x("x", 100);
+  strata::TaskGraph graph("g");
+  graph.call(
+      "wrong", [](const auto&...) { throw std::runtime_error("no luck"); }, inout(x));
+  const File file("as it was");
+  TaskRunOptions options;
+  options.json = file.path();
+  EXPECT_THROW(graph.run(on(Emulated{0}), options), TaskFailed);
+  EXPECT_NE(message_of<UsageError>([&] { read_graph(file.path()); }).find("is not JSON"), std::string::npos);
 }
 
 TEST(GraphFile, SaysWhatIsWrong) {
