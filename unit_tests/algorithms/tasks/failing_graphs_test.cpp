@@ -244,6 +244,10 @@ class FailingGraph {
     const auto names = [](const std::vector<std::string>& labels, std::size_t step) {
       return count_of(labels, label_of(step)) > 0;
     };
+    if (!error.failed.empty()) {
+      ASSERT_NE(std::string(error.what()).find("\"" + error.failed.front() + "\""), std::string::npos)
+          << error.what();
+    }
     if (adder_ != none && !names(error.failed, adder_) && !names(error.dropped, adder_)) add_added_to_model();
     std::set<std::size_t> lost;
     for (std::size_t a = 0; a < arrays_.size(); ++a)
