@@ -5,10 +5,10 @@
 
 #include <strata/algorithms/tasks/plan/schedulers.hpp>
 #include <strata/algorithms/tasks/running_tasks.hpp>
+#include <strata/algorithms/tasks/task_device.hpp>
 #include <strata/algorithms/tasks/task_executor.hpp>
 #include <strata/algorithms/tasks/task_room.hpp>
 #include <strata/algorithms/tasks/text_file.hpp>
-#include <strata/core/bytes.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/devices/emulated/device.hpp>
 #include <strata/views/coherent/acting_thread.hpp>
@@ -220,38 +220,7 @@ void TaskExecutor::flush(const std::vector<Ref<CoherentState>>& arrays) {
 }
 
 void TaskExecutor::check(const TaskEntry& task) const {
-  if (task.kind != TaskEntry::Kind::Task) return;
-  bool has_version = false, fits = false;
-  const index_t bytes = task.bytes();
-  for (std::size_t k = 0; k < parts_.size(); ++k) {
-    if (!task.body->runs_on(parts_[k].type)) continue;
-    has_version = true;
-    fits = fits || bytes <= memories_[k];
-  }
-  if (fits) return;
-  const std::string who = "the task \"" + task.label + "\" of \"" + graph_.label + "\" ";
-  std::vector<std::string> names;
-  std::string memories;
-  index_t largest = 0;
-  for (std::size_t k = 0; k < parts_.size(); ++k) {
-    names.push_back(TaskPlan::name_of(parts_[k]));
-    if (!task.body->runs_on(parts_[k].type)) continue;
-    memories +=
-        (memories.empty() ? "" : ", ") + names.back() + " (" + string_from_bytes(memories_[k], bytes) + ")";
-    largest = std::max(largest, memories_[k]);
-  }
-  if (!has_version)
-    throw Error(
-        who + "has no version for " + list_of(names) +
-        ": give a device for which it has one, or a function that takes the Queue of one of these (of "
-        "hosts a Queue<AnyHost>); kernels for Cuda are compiled in files of strata_add_kernels only");
-  std::vector<std::string> arrays;
-  for (const TaskUse& use : task.uses) arrays.push_back(use.array->label);
-  throw tasks::TaskError(who + "needs " + string_from_bytes(bytes, largest) + " at once, of " +
-                         list_of(arrays) +
-                         ", more than tasks may use of any device that can run it: " + memories +
-                         ". Allow more with coherent::set_budget(device, bytes), or options.host_memory of "
-                         "hosts, or divide the arrays into smaller ones");
+  require_device(graph_.label, task, parts_, memories_);
 }
 
 // What a task of a graph needs that is not reserved so yet.
