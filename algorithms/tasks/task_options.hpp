@@ -45,9 +45,14 @@ struct TaskRunOptions {
   template <class Scheduler>
   requires std::is_base_of_v<tasks::TaskScheduler, Scheduler>
   void set_scheduler(const Scheduler& its) {
-    make_scheduler = [its](const tasks::SchedulerOptions&) -> tasks::TaskScheduler* {
-      return new Scheduler(its);
-    };
+    constexpr bool can_be_copied = std::is_copy_constructible_v<Scheduler>;
+    static_assert(can_be_copied,
+                  "strata: TaskGraph, TaskScope: a scheduler that is given as an object is copied, once for "
+                  "each window: make its class copyable, or give options.make_scheduler");
+    if constexpr (can_be_copied)
+      make_scheduler = [its](const tasks::SchedulerOptions&) -> tasks::TaskScheduler* {
+        return new Scheduler(its);
+      };
   }
 };
 

@@ -23,6 +23,9 @@ struct AccessKey {
   AccessMode mode;
   bool commutes;
 };
+// For work of 0 that took seconds: any rate then takes no time but the one that these make.
+constexpr double hardly_any_work = 1e-100;
+
 constexpr AccessKey access_keys[] = {{"in", AccessMode::In, false},
                                      {"out", AccessMode::Out, false},
                                      {"inout", AccessMode::InOut, false},
@@ -54,9 +57,10 @@ tasks::TaskDag read_graph(const std::string& path, MeasuredKernels* measured) {
         accesses.push_back({id_of(arrays, array, what), key.mode, key.commutes});
     if (!known.emplace(name, graph.num_tasks()).second)
       throw miniapp::UsageError(what + " is there twice: tasks have names of their own");
-    const double work = value_of<double>(entry, "work", what);
+    double work = value_of<double>(entry, "work", what);
     std::string kernel = value_of<std::string>(entry, "kernel", what, name);
-    if (measured != nullptr && entry.contains("seconds") && work > 0) {
+    if (measured != nullptr && entry.contains("seconds")) {
+      if (work == 0) work = hardly_any_work;
       const MeasuredKernel its{kernel, work, value_of<std::map<std::string, double>>(entry, "seconds", what)};
       for (const auto& [kind, seconds] : its.seconds)
         if (!(seconds > 0 && std::isfinite(seconds)))

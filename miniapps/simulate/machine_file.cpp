@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <set>
 
 #include <strata/core/bytes.hpp>
+#include <strata/core/log.hpp>
 #include <strata/miniapps/simulate/json_file.hpp>
 #include <strata/miniapps/simulate/machine_file.hpp>
 
@@ -33,9 +35,14 @@ void add_measured(std::map<std::string, double>& rates, const std::string& kind,
   }
 }
 
-std::vector<tasks::MachineDevice> devices_of(const json& content, const std::string& where,
-                                             const MeasuredKernels& measured) {
-  std::vector<tasks::MachineDevice> devices;
+struct Device {
+  tasks::MachineDevice device;
+  std::string kind;
+};
+
+std::vector<Device> devices_of(const json& content, const std::string& where,
+                               const MeasuredKernels& measured) {
+  std::vector<Device> devices;
   for (const json& entry : value_of<json>(content, "devices", where)) {
     const std::string what = "a device of " + where;
     const std::string name = value_of<std::string>(entry, "name", what);
@@ -44,11 +51,44 @@ std::vector<tasks::MachineDevice> devices_of(const json& content, const std::str
       throw UsageError("\"count\" of " + what + " is " + std::to_string(count) +
                        ": there are 1 to 1024 of one");
     auto rates = value_of<std::map<std::string, double>>(entry, "rates", what);
-    add_measured(rates, value_of<std::string>(entry, "kind", what, ""), measured);
+    const std::string kind = value_of<std::string>(entry, "kind", what, "");
+    add_measured(rates, kind, measured);
     for (index_t k = 0; k < count; ++k)
-      devices.push_back({count == 1 ? name : name + ":" + std::to_string(k), memory_of(entry, what), rates});
+      devices.push_back(
+          {{count == 1 ? name : name + ":" + std::to_string(k), memory_of(entry, what), rates}, kind});
   }
   return devices;
+}
+
+template <class Map>
+std::string keys_of(const Map& kinds) {
+  std::string text;
+  for (const auto& [kind, ignored] : kinds) text += (text.empty() ? "\"" : ", \"") + kind + "\"";
+  return text;
+}
+
+// Kernels are named here as the graph's file has them.
+void check_measured(const std::vector<Device>& devices, const std::string& where,
+                    const MeasuredKernels& measured) {
+  std::map<std::string, double> kinds;  // of which there are times
+  for (const auto& [name, kernel] : measured) kinds.insert(kernel.seconds.begin(), kernel.seconds.end());
+  std::set<std::string> others;
+  for (const auto& [device, kind] : devices)
+    if (!kinds.empty() && kinds.count(kind) == 0 && others.insert(kind).second)
+      detail::log_message(
+          LogLevel::Warning,
+          "%s: the device \"%s\" %s, and the graph has times of %s: its tasks take what its rates say",
+          where.c_str(), device.name.c_str(),
+          kind.empty() ? "has no \"kind\"" : ("is of the kind \"" + kind + "\"").c_str(),
+          keys_of(kinds).c_str());
+  for (const auto& [name, kernel] : measured)
+    if (std::none_of(devices.begin(), devices.end(), [&, &name = name](const Device& its) {
+          return its.device.rates.count(name) + its.device.rates.count("*") > 0;
+        }))
+      throw UsageError(where + " has no rate of the kernel \"" + kernel.kernel +
+                       "\" on any device, and the graph has times of it on devices of the kind " +
+                       keys_of(kernel.seconds) + ": give a device such a \"kind\", or a rate of \"" +
+                       kernel.kernel + "\", or of \"*\" for all kernels");
 }
 
 std::string name_of(DeviceId device) { return device == host ? "host" : std::to_string(device); }
@@ -92,14 +132,18 @@ tasks::Machine read_machine(const std::string& path, index_t devices, index_t me
                             const MeasuredKernels& measured) {
   const json content = read_json(path);
   const std::string where = "\"" + path + "\"";
-  std::vector<tasks::MachineDevice> all = devices_of(content, where, measured);
+  std::vector<Device> all = devices_of(content, where, measured);
   if (devices < 1 || devices > static_cast<index_t>(all.size()))
     throw UsageError("--devices " + std::to_string(devices) + ": the machine of " + where + " has " +
                      std::to_string(all.size()));
   const std::size_t there = all.size();
   all.resize(static_cast<std::size_t>(devices));
-  if (memory > 0)
-    for (tasks::MachineDevice& device : all) device.memory = memory;
+  check_measured(all, where, measured);
+  std::vector<tasks::MachineDevice> parts;
+  for (const auto& [device, kind] : all) {
+    parts.push_back(device);
+    if (memory > 0) parts.back().memory = memory;
+  }
 
   std::vector<tasks::Link> links;
   std::vector<tasks::Joint> joints;
@@ -129,7 +173,7 @@ tasks::Machine read_machine(const std::string& path, index_t devices, index_t me
         }
     }
   }
-  return tasks::Machine(value_of<std::string>(content, "name", where), std::move(all), std::move(links),
+  return tasks::Machine(value_of<std::string>(content, "name", where), std::move(parts), std::move(links),
                         std::move(joints));
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <strata/core/allocation_report.hpp>
+#include <strata/core/bytes.hpp>
 #include <strata/core/error.hpp>
 #include <strata/views/coherent/acting_thread.hpp>
 #include <strata/views/coherent/coherence.hpp>
@@ -204,13 +205,14 @@ bool Coherence::evict_least_used(MemoryId memory) {
 
 void Coherence::fail_room(const CoherentState& array, MemoryId memory, index_t bytes, const char* why) {
   const Residency& residency = memories[memory].residency;
-  std::string text = "no room for " + std::to_string(bytes) + " more bytes of \"" + array.label + "\" on " +
-                     memories.name(memory) + ": coherent arrays hold " + std::to_string(residency.bytes()) +
-                     " of the " + std::to_string(residency.budget()) + " bytes they may. Resident:";
+  const index_t held = residency.bytes(), budget = residency.budget();
+  std::string text = "no room for " + string_from_bytes(bytes) + " more of \"" + array.label + "\" on " +
+                     memories.name(memory) + ": coherent arrays hold " + string_from_bytes(held, budget) +
+                     " of the " + string_from_bytes(budget, held) + " that they may. Resident:";
   const char* between = " ";
   for (const Residency::Resident& resident : residency.residents()) {
     text += between + ("\"" + arrays_[static_cast<std::size_t>(resident.array)]->label + "\" " +
-                       std::to_string(resident.bytes) + (resident.pins > 0 ? " (in use)" : ""));
+                       string_from_bytes(resident.bytes) + (resident.pins > 0 ? " (in use)" : ""));
     between = ", ";
   }
   if (residency.residents().empty()) text += " nothing";

@@ -115,8 +115,8 @@ void Machine::require_fit(const TaskDag& graph) const {
     if (bytes <= largest) continue;
     throw TaskError("the task " + graph.describe(task) + " needs " + string_from_bytes(bytes, largest) +
                     " at once, and the largest memory of the machine \"" + name_ +
-                    "\" on a device that runs \"" + kernel_of(graph, task) + "\" has " +
-                    string_from_bytes(largest, bytes) + ": use smaller arrays (tiles) or more memory");
+                    "\" on a device that runs it has " + string_from_bytes(largest, bytes) +
+                    ": use smaller arrays (tiles) or more memory");
   }
 }
 

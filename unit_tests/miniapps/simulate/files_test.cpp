@@ -171,6 +171,12 @@ TEST(GraphFile, IsWhatAGraphOfTasksWrites) {
   EXPECT_EQ(read.bytes_of(3), 880);
 }
 
+// A machine of a device that is of a kind, and one whose rates are given.
+std::string machine_of(const std::string& kind, const std::string& rates) {
+  return R"({"name": "m", "devices": [{"name": "a", )" + kind + R"("memory": 8000, "rates": )" + rates +
+         R"(}], "links": [{"name": "l", "bytes_per_second": 1e9, "joins": [["host", 0]]}]})";
+}
+
 TEST(GraphFile, HasWhatTasksTook) {
   using Doubles = CoherentArray<double, rank<1>>;
   const Doubles x("x", 100), y("y", 100), z("z", 10);
@@ -182,15 +188,10 @@ TEST(GraphFile, HasWhatTasksTook) {
   costs.add("Threads", "add", 1600, 4);
   const File file("");
   graph.write_json(file.path(), costs);
-  const auto machine_of = [](const std::string& kind) {
-    return R"({"name": "m", "devices": [{"name": "a", )" + kind + R"("memory": 8000, "rates": {"add": 100}}],
-      "links": [{"name": "l", "bytes_per_second": 1e9, "joins": [["host", 0]]}]})";
-  };
-
   MeasuredKernels measured;
   const tasks::TaskDag read = read_graph(file.path(), &measured);
   const auto seconds = [&](const std::string& kind, tasks::TaskId task) {
-    const File machine(machine_of(kind));
+    const File machine(machine_of(kind, R"({"add": 100})"));
     return read_machine(machine.path(), 1, 0, measured).run_seconds(read, task, 0);
   };
 
@@ -199,6 +200,43 @@ TEST(GraphFile, HasWhatTasksTook) {
   EXPECT_DOUBLE_EQ(seconds(R"("kind": "Tbb", )", 0), 16) << "1600 bytes at the rate of the file";
   EXPECT_DOUBLE_EQ(seconds("", 0), 16);
   EXPECT_DOUBLE_EQ(seconds(R"("kind": "Cuda", )", 1), 0.5);
+}
+
+// Seconds of the first task of a graph.
+double seconds_on(const std::string& machine, const std::string& graph) {
+  MeasuredKernels measured;
+  const File graph_file(graph);
+  const tasks::TaskDag read = read_graph(graph_file.path(), &measured);
+  const File machine_file(machine);
+  return read_machine(machine_file.path(), 1, 0, measured).run_seconds(read, 0, 0);
+}
+
+TEST(GraphFile, HasTasksOfNoWorkThatTookTime) {
+  const std::string graph =
+      R"({"arrays": [], "tasks": [{"name": "t", "kernel": "k", "work": 0, "seconds": {"Cuda": 0.25}}]})";
+
+  EXPECT_DOUBLE_EQ(seconds_on(machine_of(R"("kind": "Cuda", )", "{}"), graph), 0.25);
+  EXPECT_LT(seconds_on(machine_of(R"("kind": "Tbb", )", R"({"k": 1})"), graph), 1e-90);
+  EXPECT_LT(seconds_on(machine_of("", R"({"*": 1e-9})"), graph), 1e-90);
+}
+
+TEST(MachineFile, SaysWhereAGraphHasNoTimesOfAKindOfDevice) {
+  const std::string graph =
+      R"({"arrays": [], "tasks": [{"name": "t", "kernel": "k", "work": 8, "seconds": {"Cuda": 0.25, "Tbb": 1}}]})";
+  const auto said = [&](const std::string& kind) {
+    testing::internal::CaptureStderr();
+    seconds_on(machine_of(kind, R"({"*": 1})"), graph);
+    return testing::internal::GetCapturedStderr();
+  };
+
+  EXPECT_EQ(said(R"("kind": "Cuda", )"), "");
+  EXPECT_NE(
+      said(R"("kind": "cuda", )").find(R"(is of the kind "cuda", and the graph has times of "Cuda", "Tbb")"),
+      std::string::npos);
+  EXPECT_NE(said(R"("knid": "Cuda", )").find(R"(the device "a" has no "kind", and)"), std::string::npos);
+  const std::string text =
+      message_of<UsageError>([&] { seconds_on(machine_of("", R"({"other": 1})"), graph); });
+  EXPECT_NE(text.find(R"(no rate of the kernel "k" on any device)"), std::string::npos) << text;
 }
 
 // A scope forgets tasks that are over, and arrays that are gone: the file has them all.

@@ -80,7 +80,8 @@ TEST_F(CoherentBudget, OperandsOfALaunchStay) {
     launch(on(Emulated{0}), length, Copy{}, in(arrays[2]), out(arrays[0]));
   });
 
-  EXPECT_TRUE(has(message, "\"first\" 512 (in use)") || has(message, "\"third\" 512 (in use)")) << message;
+  EXPECT_TRUE(has(message, "\"first\" 512 B (in use)") || has(message, "\"third\" 512 B (in use)"))
+      << message;
   EXPECT_TRUE(has(message, "Emulated{0}"));
   EXPECT_TRUE(has(message, "set_budget"));
   coherent::set_budget(Emulated{0}, 2 * array_bytes);
@@ -190,7 +191,7 @@ TEST_F(CoherentBudget, WhatTheThreadItselfPinsIsNotWaitedFor) {
     message = message_of<OutOfMemory>([&] { launch(on(Emulated{0}), length, AddTo{1}, inout(arrays[1])); });
   });
 
-  EXPECT_TRUE(has(message, "\"first\" 512 (in use)"));
+  EXPECT_TRUE(has(message, "\"first\" 512 B (in use)"));
 }
 
 TEST_F(CoherentBudget, OfThreadsThatWaitForEachOtherOneIsToldThatThereIsNoRoom) {
