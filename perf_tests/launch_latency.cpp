@@ -262,20 +262,25 @@ class LaunchContest {
                                 strata::parallel_for(n, strata::with(kernel, a));
                               strata::wait(D{});
                             },
-                        .baseline = launch_by_hand(contest_.place(), {a.data(), n, Bytes, calls}),
+                        .baseline = launch_by_hand(separate_cuda_place(), {a.data(), n, Bytes, calls}),
                         .correct =
                             [&] {
                               return rows_hold(a, n, [](const auto& host, index_t at, index_t) {
                                 return host(at) == launched_value;
                               });
                             },
-                        .clear = [&] { strata::deep_copy(a, 0.0); }});
+                        .clear =
+                            [&] {
+                              strata::deep_copy(a, 0.0);
+                              strata::wait(D{});
+                            }});
   }
 
   // Sums of n ones: to the host, and their root into a Value.
   void reductions(index_t n) {
     const auto x = strata::create<Array>("x", n);
     strata::deep_copy(x, 1.0);
+    strata::wait(D{});  // what is done by hand has a stream of its own
     const auto norm = strata::create<strata::Value<double, D>>("norm");
     double sum = 0, root = 0;
     contest_.measure({.name = "reduce to the host",
@@ -285,7 +290,7 @@ class LaunchContest {
                             strata::parallel_reduce(n, strata::with(AddSquare{}, x), strata::Sum(sum));
                             root = std::sqrt(sum);
                           },
-                      .baseline = small_norm_by_hand(contest_.place(), {x.data(), n, &root, true, 1}),
+                      .baseline = small_norm_by_hand(separate_cuda_place(), {x.data(), n, &root, true, 1}),
                       .correct = [&] { return near(root, n); },
                       .clear = [&] { root = 0; }});
     const SumOfSquares<D> kernel{x};
@@ -299,14 +304,18 @@ class LaunchContest {
                for (int c = 0; c < many; ++c) strata::parallel_reduce(n, kernel, strata::finalize(store));
                strata::wait(D{});
              },
-         .baseline = small_norm_by_hand(contest_.place(), {x.data(), n, norm.data(), false, many}),
+         .baseline = small_norm_by_hand(separate_cuda_place(), {x.data(), n, norm.data(), false, many}),
          .correct =
              [&] {
                double value = 0;
                strata::deep_copy(value, norm);
                return near(value, n);
              },
-         .clear = [&] { strata::deep_copy(norm, 0.0); }});
+         .clear =
+             [&] {
+               strata::deep_copy(norm, 0.0);
+               strata::wait(D{});
+             }});
   }
 
  private:

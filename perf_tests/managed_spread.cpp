@@ -48,7 +48,7 @@ void measure(const Options& options, Report& report, Pattern pattern, index_t by
       }
       if (k < by_hand)
         hand_in_race.push_back(
-            race.add(memory_by_hand<T>(default_cuda_place(), ByHand::Managed, work, host, false)));
+            race.add(memory_by_hand<T>(separate_cuda_place(), ByHand::Managed, work, host, false)));
     }
     race.run(options.reps_or(5), seconds_a_race);
     for (const int k : ours_in_race) ours.push_back(race.time(k, Until::Done).median);

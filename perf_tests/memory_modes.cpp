@@ -223,7 +223,7 @@ class MemoryModes {
                                ByHand::ManagedFaults, ByHand::Mapped, ByHand::Implicit}) {
         if (std::find(modes.begin(), modes.end(), leader(way)) == modes.end()) continue;
         const int number =
-            race_.add(memory_by_hand<T>(default_cuda_place(), way, work, host_, has_new_arrays));
+            race_.add(memory_by_hand<T>(separate_cuda_place(), way, work, host_, has_new_arrays));
         for (Entry& entry : entries)
           if (!entry.is_by_hand && counterpart(entry.mode) == way) entry.baseline = number;
         entries.push_back({perf::name_of(way), number, -1, leader(way), true, way == ByHand::ManagedFaults});
@@ -403,7 +403,7 @@ class MemoryModes {
 #if STRATA_HAS_CUDA
     if constexpr (has_competitors)
       for (int rep = 0; rep < options_.reps_or(21); ++rep)
-        by_hand.push_back(launch_us_by_hand<T>(default_cuda_place(), n, count) * 1e-6);
+        by_hand.push_back(launch_us_by_hand<T>(separate_cuda_place(), n, count) * 1e-6);
 #endif
     for (const MemoryMode mode : memory_modes) {
       const CoherentArray<T, rank<1>> a("a", n, mode, main_in(D{}));

@@ -13,6 +13,8 @@
 #include <strata/strata.hpp>
 #if STRATA_HAS_CUDA && defined(__CUDACC__)
 #include <strata/devices/cuda/control.hpp>
+
+#include "common/cuda_check.hpp"
 #endif
 
 #include "common/competitor.hpp"
@@ -62,9 +64,21 @@ class ContestBase {
 
 /// The stream of the default queue; in files that nvcc compiles.
 CudaPlace default_cuda_place();
+CudaPlace separate_cuda_place();
 #if STRATA_HAS_CUDA && defined(__CUDACC__)
 inline CudaPlace default_cuda_place() {
   return {strata::cuda::native_stream(strata::default_queue(strata::Cuda{}))};
+}
+/// A stream that Strata does not know, for code by hand; its work is not ordered with that of the default
+/// queue. A queue whose stream is handed out never knows again that it has nothing to do, so that its small
+/// launches and copies, and waits for the device, take longer than in a program without code by hand.
+inline CudaPlace separate_cuda_place() {
+  static const cudaStream_t stream = [] {
+    cudaStream_t made = nullptr;
+    cuda_check(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking));
+    return made;
+  }();
+  return {stream};
 }
 #endif
 
