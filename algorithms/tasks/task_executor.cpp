@@ -13,6 +13,7 @@
 #include <strata/devices/emulated/device.hpp>
 #include <strata/views/coherent/acting_thread.hpp>
 #include <strata/views/coherent/coherent_state.hpp>
+#include <strata/views/coherent/file_storage.hpp>
 #include <strata/views/coherent/host_access.hpp>
 #include <strata/views/coherent/task_function.hpp>
 
@@ -123,6 +124,7 @@ TaskReport TaskExecutor::run() {
     end_window(begun, end);
   }
   if (options_.on_host) flush_all();
+  write_files();
   const TaskArrays::Bytes bytes = arrays_.bytes();
   report_.bytes_to_devices = static_cast<index_t>(bytes.to_devices);
   report_.bytes_from_devices = static_cast<index_t>(bytes.from_devices);
@@ -216,6 +218,15 @@ void TaskExecutor::flush(const std::vector<Ref<CoherentState>>& arrays) {
       return;
     } catch (...) {  // a copy that failed is made again
       if (attempt == most_attempts) throw;
+    }
+}
+
+// Where that failed; the disk may have room by now.
+void TaskExecutor::write_files() {
+  for (const auto& [label, array] : unwritten_) try {
+      file_storage_of(*array)->write_back();
+    } catch (const Error& error) {
+      failures_.add_unwritten(label, error.what());
     }
 }
 
@@ -363,6 +374,7 @@ TaskExecutor::Outcome TaskExecutor::run_round(const std::vector<Entry>& tasks, b
                   {end, costs_, options_.watchdog_seconds, options_.in_virtual_time});
   round.run();
   add_to_report(round);
+  for (const Ref<CoherentState>& array : round.unwritten()) unwritten_.insert_or_assign(array->label, array);
   const auto entry_of = [&](tasks::TaskId task) { return plan.sources[static_cast<std::size_t>(task)]; };
   if (costs_ != nullptr)
     for (const TaskRound::Measure& measure : round.measures())

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -77,6 +78,7 @@ class TaskExecutor {
   std::unique_ptr<tasks::TaskScheduler> make_scheduler(const TaskPlan& plan) const;
   int tasks_at_once(const TaskPlan& plan) const;
   void flush_all();
+  void write_files();
   void add_to_report(const TaskRound& round);
 
   TaskGraphState& graph_;
@@ -101,6 +103,7 @@ class TaskExecutor {
     int last_window;  // that used it: its first task
   };
   std::unordered_map<const CoherentState*, ForHost> for_host_;
+  std::map<std::string, Ref<CoherentState>> unwritten_;  // to their files, once, by label
   std::vector<TaskArrays::Denied> denied_;  // arrays that tasks have added, and that cannot be had
   int reserved_ = 0;                        // tasks of a graph whose arrays are held
   int window_begin_ = 0;                    // the first task of the window that runs

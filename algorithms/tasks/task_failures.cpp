@@ -44,9 +44,9 @@ TaskFailures::TaskFailures(std::string label, bool is_of_scope, int window)
       many_harmed_(fewest_kept) {}
 
 bool TaskFailures::has_any() const {
-  return num_failed_ > 0 || std::any_of(harmed_.begin(), harmed_.end(), [](const auto& known) {
-           return known.second.has_lost && is_lost(*known.second.array);
-         });
+  return num_failed_ > 0 || !unwritten_.empty() ||
+         std::any_of(harmed_.begin(), harmed_.end(),
+                     [](const auto& known) { return known.second.has_lost && is_lost(*known.second.array); });
 }
 
 void TaskFailures::forget_dead_arrays() {
@@ -94,6 +94,11 @@ void TaskFailures::note_losses(const std::vector<Ref<CoherentState>>& arrays, co
     for (const Box& box : WholeCopies::lacking(*array)) known.parts.push_back({before_all, {box, {}}, false});
     if (cause_of_losses_.empty()) cause_of_losses_ = cause;
   }
+}
+
+void TaskFailures::add_unwritten(const std::string& label, const std::string& error) {
+  if (unwritten_.empty()) cause_of_unwritten_ = error;
+  unwritten_.push_back(label);
 }
 
 // What a task that failed, or was dropped, was to write. What is missing from an earlier task on says the
@@ -164,7 +169,10 @@ void TaskFailures::fail(long num_done) const {
           : num_failed_ == 1
               ? "a task failed, " + list_of(failed_)
               : std::to_string(num_failed_) + " tasks failed, " + list_of(failed_, num_failed_);
-  text += ": " + (num_failed_ == 0 ? cause_of_losses_ : first_error_);
+  const std::string& cause = num_failed_ > 0             ? first_error_
+                             : !cause_of_losses_.empty() ? cause_of_losses_
+                                                         : cause_of_unwritten_;
+  text += ": " + cause;
   if (num_dropped_ > 0)
     text += "\n" + std::to_string(num_dropped_) +
             (num_dropped_ == 1 ? " task that depends" : " tasks that depend") +
@@ -172,6 +180,9 @@ void TaskFailures::fail(long num_done) const {
   if (!lost.empty())
     text += "\nThe values of " + list_of(lost) +
             " are lost in whole or in part: write them anew before they are read";
+  if (!unwritten_.empty())
+    text += "\nThe values of " + list_of(unwritten_) + " are in memory and not in files: save() writes them" +
+            (cause == cause_of_unwritten_ ? "" : ", now: " + cause_of_unwritten_);
   text += "\n" + std::to_string(num_done) + (num_done == 1 ? " other task is done" : " other tasks are done");
   TaskFailed error(text, failed_, std::move(dropped), std::move(lost));
   error.num_failed = num_failed_;

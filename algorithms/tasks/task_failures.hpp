@@ -34,13 +34,15 @@ class TaskFailures {
   void drop_dependents(const std::vector<Entry>& tasks);
   /// Failures, of tasks or of others, have lost values of these.
   void note_losses(const std::vector<Ref<CoherentState>>& arrays, const std::string& cause);
+  /// Values of an array, which are in memory, cannot be written to its file.
+  void add_unwritten(const std::string& label, const std::string& error);
   /// The array's next use by this thread, and by the one that gets the report, does not report it once more.
   void set_reported(const Ref<CoherentState>& array);
   /// Nobody can use arrays that only this knows.
   void forget_dead_arrays();
 
   long num_failed() const { return num_failed_; }
-  /// Whether tasks failed, or values are lost.
+  /// Whether tasks failed, or values are lost, or could not be written.
   bool has_any() const;
   /// Of a scope: arrays to which something happened that the report of the run says.
   std::vector<Ref<CoherentState>> reported_arrays() const;
@@ -71,7 +73,8 @@ class TaskFailures {
   const bool is_of_scope_;
   const std::size_t most_labels_;
   long num_failed_ = 0, num_dropped_ = 0;
-  std::string first_error_, cause_of_losses_;
+  std::string first_error_, cause_of_losses_, cause_of_unwritten_;
+  std::vector<std::string> unwritten_;  // labels of arrays
   std::vector<std::string> failed_;     // labels
   std::map<int, std::string> dropped_;  // labels by number
   std::unordered_set<int> not_done_;    // numbers of both, of a graph; a scope's tasks have outcomes

@@ -345,6 +345,8 @@ void TaskRound::end(std::size_t at, const std::exception_ptr& error, Origin orig
     if (!error) WholeCopies::note_end(*runner(ended.command.device).queues[queue]);
   }
   if (error) {
+    if (ended.work >= 0 && ended.command.kind == Kind::Store)
+      unwritten_.push_back(plan_.arrays[static_cast<std::size_t>(ended.command.array)]);
     stop(ended.command, error, origin);
     last_end_ = now();
     return;

@@ -71,6 +71,8 @@ class TaskRound {
     double seconds;
   };
   const std::vector<Measure>& measures() const { return measures_; }
+  /// Arrays whose values could not be written to their files.
+  const std::vector<Ref<CoherentState>>& unwritten() const { return unwritten_; }
 
  private:
   using Kind = tasks::TaskCommand::Kind;
@@ -142,6 +144,7 @@ class TaskRound {
   std::vector<bool> was_there_;  // of arrays and parts
   const Options options_;
   std::vector<Measure> measures_;
+  std::vector<Ref<CoherentState>> unwritten_;
   int idle_polls_ = 0;
   double last_end_ = 0;                            // when something ended, or the watchdog reported
   std::optional<emulated::HeldClock> held_clock_;  // where ends are taken in virtual time

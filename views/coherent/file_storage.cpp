@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -45,6 +46,21 @@ bool is_replaceable(const std::string& path) {
     throw FileError("cannot replace \"" + path +
                     "\": it is open for writing, in this or another process; wait for the end of that array");
   return true;
+}
+
+// Blocks where a file has none, as a copy that leaves out zeros makes it: a page of a mapping that finds no
+// room when it is written ends the program. File systems that write to new blocks each time may refuse.
+void fill_holes(int file, const std::string& path) {
+#if defined(__linux__)
+  constexpr index_t block = 512;  // of stat, whatever the file system's
+  struct stat status {};
+  if (fstat(file, &status) != 0 || block * status.st_blocks >= status.st_size) return;
+  int error;
+  do error = fallocate(file, 0, 0, status.st_size) == 0 ? 0 : errno;
+  while (error == EINTR);
+  if (error != 0 && error != EOPNOTSUPP && error != ENOSYS)
+    files::throw_file_error("fill the holes of", path, error, status.st_size - block * status.st_blocks);
+#endif
 }
 
 }  // namespace
@@ -107,6 +123,7 @@ FileStorage* FileStorage::open(const std::string& path, bool reads_only, bool al
   check_header(header, bytes, storage->file_.size(), allows_incomplete, path);
   storage->header_ = header;
   if (header.state == FileHeader::State::Complete) storage->on_disk_ = OnDisk::Complete;
+  if (!reads_only) fill_holes(file, path);
   storage->map();
   return storage.release();
 }
@@ -170,11 +187,15 @@ void FileStorage::mark_incomplete() {
 
 void FileStorage::complete() {
   check_use(true);
+  changed_again();
   const std::lock_guard guard(mutex_);
   if (on_disk_.load(std::memory_order_relaxed) == OnDisk::Complete) return;
-  if (msync(map_, static_cast<std::size_t>(mapped_), MS_SYNC) != 0)
-    files::throw_file_error("bring to the disk the changes of", path(), errno);
+  unwritten_ = {0, mapped_};
+  int error = injected_error_;
+  if (error == 0 && msync(map_, static_cast<std::size_t>(mapped_), MS_SYNC) != 0) error = errno;
+  if (error != 0) files::throw_file_error("bring to the disk the changes of", path(), error);
   file_.sync();  // what went past the page cache, too
+  unwritten_ = {};
   on_disk_.store(OnDisk::Unknown, std::memory_order_release);
   write_header(FileHeader::State::Complete);
   on_disk_.store(OnDisk::Complete, std::memory_order_release);
@@ -196,6 +217,10 @@ void FileStorage::write_back() {
 }
 
 void FileStorage::give_memory_back() {
+  {
+    const std::lock_guard guard(mutex_);
+    if (unwritten_.end > 0) return;
+  }
   static_cast<void>(madvise(data(), static_cast<std::size_t>(data_bytes()), MADV_DONTNEED));
   static_cast<void>(posix_fadvise(file_.descriptor(), first_byte(), data_bytes(), POSIX_FADV_DONTNEED));
 }
@@ -204,23 +229,51 @@ void FileStorage::before_direct_read(index_t first_byte, index_t bytes) {
   if (!reads_only_ && file_.is_direct() && bytes > 0) write_back(first_byte, bytes);
 }
 
-// What the mapping has changed there goes to the disk.
+// What the mapping has changed there goes to the disk, with what could not be written before.
 void FileStorage::write_back(index_t first_byte, index_t bytes) {
+  const Part before = changed_again();
+  const index_t page = sysconf(_SC_PAGESIZE);
+  Part part{first_byte / page * page, first_byte + bytes};
+  if (before.end > 0) part = {std::min(part.begin, before.begin), std::max(part.end, before.end)};
+  const int error = write_pages(part);
+  if (error == 0 && before.end == 0) return;
+  const std::lock_guard guard(mutex_);
+  if (error == 0 && unwritten_ == before) unwritten_ = {};
+  if (error == 0) return;
+  unwritten_ = unwritten_.end == 0
+                   ? part
+                   : Part{std::min(part.begin, unwritten_.begin), std::max(part.end, unwritten_.end)};
+  files::throw_file_error("write back " + std::to_string(part.end - part.begin) + " bytes at offset " +
+                              std::to_string(part.begin) + " of",
+                          path(), error);
+}
+
+// 0, or errno.
+int FileStorage::write_pages(Part part) {
+  if (injected_error_ != 0) return injected_error_;
 #if defined(__linux__)
   // The pages alone: msync would also write what the file system knows of the file, and wait for the disk.
-  if (sync_file_range(file_.descriptor(), first_byte, bytes,
+  if (sync_file_range(file_.descriptor(), part.begin, part.end - part.begin,
                       SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER) == 0)
-    return;
-  if (errno != ENOSYS && errno != EINVAL && errno != ESPIPE)
-    files::throw_file_error(
-        "write back " + std::to_string(bytes) + " bytes at offset " + std::to_string(first_byte) + " of",
-        path(), errno);
+    return 0;
+  if (errno != ENOSYS && errno != EINVAL && errno != ESPIPE) return errno;
 #endif
-  const index_t page = sysconf(_SC_PAGESIZE), begin = first_byte / page * page;
-  if (msync(map_ + begin, static_cast<std::size_t>(first_byte + bytes - begin), MS_SYNC) != 0)
-    files::throw_file_error(
-        "write back " + std::to_string(bytes) + " bytes at offset " + std::to_string(first_byte) + " of",
-        path(), errno);
+  return msync(map_ + part.begin, static_cast<std::size_t>(part.end - part.begin), MS_SYNC) == 0 ? 0 : errno;
+}
+
+// Linux takes pages whose writing failed for written, and reports the failure once: before the next attempt
+// they are marked as changed. Which these are.
+FileStorage::Part FileStorage::changed_again() {
+  const std::lock_guard guard(mutex_);
+  if (unwritten_.end == 0) return {};
+  int error = EINVAL;
+#if defined(MADV_POPULATE_WRITE)
+  char* const begin = map_ + unwritten_.begin;
+  if (madvise(begin, static_cast<std::size_t>(unwritten_.end - unwritten_.begin), MADV_POPULATE_WRITE) == 0)
+    return unwritten_;
+  error = errno;
+#endif
+  files::throw_file_error("write once more what could not be written before of", path(), error);
 }
 
 void FileStorage::before_direct_write(index_t, index_t) {

@@ -64,16 +64,27 @@ class FileStorage {
 
   /// Reads all of the data into memory. FileError.
   void read_ahead();
-  /// Writes changes to the disk. FileError.
+  /// Writes changes to the disk. FileError: they are in memory, and the next attempt, or complete(), writes
+  /// them, as far as the system keeps them.
   void write_back();
-  /// Gives the memory back; the data stays in the file. Nobody may have views.
+  /// Gives the memory back; the data stays in the file. Nobody may have views. Nothing is given back while
+  /// changes could not be written.
   void give_memory_back();
+  /// For tests: write_back() and complete() fail with errno `error` from now on; 0: they do not.
+  void inject_write_error(int error) { injected_error_ = error; }
 
  private:
   FileStorage(const std::string& path, files::AsyncFile::Mode mode) : file_(path, mode) {}
   void lock(bool exclusive);
   void map();
+  // Bytes of the file, from page to page.
+  struct Part {
+    index_t begin = 0, end = 0;
+    bool operator==(const Part&) const = default;
+  };
   void write_back(index_t first_byte, index_t bytes);
+  int write_pages(Part part);
+  Part changed_again();
   void write_header(FileHeader::State state);
 
   files::AsyncFile file_;
@@ -83,8 +94,10 @@ class FileStorage {
   index_t mapped_ = 0;
   // The state in the header on the disk; Unknown where writing it failed.
   enum class OnDisk : unsigned char { BeingWritten, Complete, Unknown };
-  std::mutex mutex_;  // of what changes it
+  std::mutex mutex_;  // of what changes it, and of unwritten_
   std::atomic<OnDisk> on_disk_ = OnDisk::BeingWritten;
+  Part unwritten_;  // has all that could not be written
+  std::atomic<int> injected_error_ = 0;
 };
 
 /// The file of an array, valid as long as the array; null of arrays in memory.

@@ -1,7 +1,9 @@
 // Graphs of tasks over arrays in files, of which a host holds so much at a time.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +15,7 @@
 #include <unistd.h>
 
 #include <strata/views/coherent/file_array.hpp>
+#include <strata/views/coherent/file_storage.hpp>
 
 #include "algorithms/tasks/task_fixture.hpp"
 #include "core/files/file_size_limit.hpp"
@@ -141,6 +144,64 @@ TEST(TaskFiles, AFullDiskIsAnErrorWhereAFileIsMade) {
     EXPECT_EQ(Word(files[k](items - 1)), k + 1);
     std::remove((path + std::to_string(k)).c_str());
   }
+}
+
+// The disk is full when values are written back, between tasks and in the end: all tasks run that can, what
+// was finished is right, and the error names a file. With room, save() writes what is not in its file.
+TEST(TaskFiles, AFullDiskAtWriteBackIsAnErrorThatLosesNothing) {
+  constexpr index_t items = 1 << 13, bytes = items * index_t{sizeof(Word)};
+  constexpr std::size_t count = 6;
+  const std::string path = ::testing::TempDir() + "task_files_test_write_back_";
+  const auto run_all = [&](const auto& place, std::size_t first_full, std::size_t last_full) {
+    std::vector<Words> files;
+    for (std::size_t k = 0; k < count; ++k)
+      files.push_back(file_array<Word, rank<1>>(path + std::to_string(k), items, overwrite));
+    const auto set_full = [&](int error) {
+      for (std::size_t k = first_full; k <= last_full; ++k)
+        detail::file_storage_of(*files[k].state())->inject_write_error(error);
+    };
+    TaskGraph graph("files");
+    for (std::size_t k = 0; k < count; ++k)
+      for (const char* const label : {"first", "second"})
+        graph.launch(label + std::to_string(k), items, Increment{}, inout(files[k]));
+    TaskRunOptions options;
+    options.host_memory = 2 * bytes;
+    options.on_host = true;
+    set_full(ENOSPC);
+
+    std::string text;
+    std::vector<Word> expected(count, 2);
+    try {
+      graph.run(place, options);
+    } catch (const TaskFailed& error) {
+      text = error.what();
+      EXPECT_TRUE(error.lost.empty()) << text;
+      for (const auto& labels : {error.failed, error.dropped})
+        for (const std::string& label : labels) --expected[std::size_t(label.back() - '0')];
+    }
+
+    expect_parts(text, {"cannot write back", std::strerror(ENOSPC), "make room", path, "save()"});
+    for (std::size_t k = 0; k < count; ++k) {
+      if (k >= first_full && k <= last_full) EXPECT_THROW(save(files[k]), FileError);
+      else save(files[k]);
+    }
+    set_full(0);
+    for (const Words& file : files) save(file);
+    files.clear();
+    graph.clear();
+    for (std::size_t k = 0; k < count; ++k) {
+      const auto file = open_file_array<Word, rank<1>>(path + std::to_string(k), for_reading);
+      EXPECT_EQ(Word(file(0)), expected[k]) << k << " of " << text;
+      EXPECT_EQ(Word(file(items - 1)), expected[k]) << k << " of " << text;
+      std::remove((path + std::to_string(k)).c_str());
+    }
+  };
+  coherent::set_budget(Emulated{0}, 2 * bytes);
+  run_all(on(Threads{}), 2, 2);
+  run_all(on(Threads{}), 0, count - 1);
+  run_all(on(Emulated{0}), 2, 2);
+  run_all(on(Emulated{0}), 0, count - 1);
+  coherent::set_budget(Emulated{0}, index_t{1} << 40);
 }
 
 // Random programs over arrays of which some are in files, on hosts and devices, by a graph or a scope.

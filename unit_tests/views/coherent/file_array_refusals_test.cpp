@@ -7,6 +7,7 @@
 #include <limits>
 #include <string>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -140,6 +141,31 @@ TEST_F(FileArrays, TellAtCreationThatTheDiskIsFull) {
     fits(99999) = 1;
     save(fits);
   }
+}
+
+// A copy that leaves out zeros has holes. To write to one would end the program.
+TEST_F(FileArrays, TellWhenOpenedThatTheDiskHasNoRoomForTheirHoles) {
+  const strata_tests::SmallDisk disk(folder);
+  if (!disk.is_there) GTEST_SKIP() << "no right to mount";
+  constexpr index_t n = 100000;
+  save(file_array<double, rank<1>>(path, n));
+  {
+    const strata::detail::files::AsyncFile file(path, strata::detail::files::AsyncFile::Mode::ReadWrite);
+    ASSERT_EQ(fallocate(file.descriptor(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 4096, 8 * n), 0);
+  }
+  const std::string other = folder + "/other";
+  std::ofstream(other) << std::string(900000, 'x');
+
+  const std::string what =
+      message_of<FileError>([&] { static_cast<void>(open_file_array<double, rank<1>>(path)); });
+
+  EXPECT_TRUE(has(what, std::strerror(ENOSPC)) && has(what, path)) << what;
+  EXPECT_TRUE(has(what, "were needed, ")) << what;
+  EXPECT_EQ((open_file_array<double, rank<1>>(path, for_reading)(n - 1)), 0);
+  std::filesystem::remove(other);
+  const auto fits = open_file_array<double, rank<1>>(path);
+  const auto view = fits.write();
+  for (index_t i = 0; i < n; ++i) view(i) = 1;
 }
 
 TEST_F(FileArrays, TellAtCreationThatTheFileIsTooLarge) {
