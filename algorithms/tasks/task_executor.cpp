@@ -223,10 +223,10 @@ void TaskExecutor::flush(const std::vector<Ref<CoherentState>>& arrays) {
 
 // Where that failed; the disk may have room by now.
 void TaskExecutor::write_files() {
-  for (const auto& [label, array] : unwritten_) try {
+  for (const Ref<CoherentState>& array : unwritten_) try {
       file_storage_of(*array)->write_back();
     } catch (const Error& error) {
-      failures_.add_unwritten(label, error.what());
+      failures_.add_unwritten(array->label, error.what());
     }
 }
 
@@ -374,7 +374,9 @@ TaskExecutor::Outcome TaskExecutor::run_round(const std::vector<Entry>& tasks, b
                   {end, costs_, options_.watchdog_seconds, options_.in_virtual_time});
   round.run();
   add_to_report(round);
-  for (const Ref<CoherentState>& array : round.unwritten()) unwritten_.insert_or_assign(array->label, array);
+  for (const Ref<CoherentState>& array : round.unwritten())
+    if (std::find(unwritten_.begin(), unwritten_.end(), array) == unwritten_.end())
+      unwritten_.push_back(array);
   const auto entry_of = [&](tasks::TaskId task) { return plan.sources[static_cast<std::size_t>(task)]; };
   if (costs_ != nullptr)
     for (const TaskRound::Measure& measure : round.measures())

@@ -14,7 +14,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -103,12 +102,12 @@ class TaskExecutor {
     int last_window;  // that used it: its first task
   };
   std::unordered_map<const CoherentState*, ForHost> for_host_;
-  std::map<std::string, Ref<CoherentState>> unwritten_;  // to their files, once, by label
-  std::vector<TaskArrays::Denied> denied_;  // arrays that tasks have added, and that cannot be had
-  int reserved_ = 0;                        // tasks of a graph whose arrays are held
-  int window_begin_ = 0;                    // the first task of the window that runs
-  std::size_t most_planned_ = 0;            // tasks at once
-  bool has_less_memory_ = false;            // a device, than it was to have
+  std::vector<Ref<CoherentState>> unwritten_;  // to their files, once
+  std::vector<TaskArrays::Denied> denied_;     // arrays that tasks have added, and that cannot be had
+  int reserved_ = 0;                           // tasks of a graph whose arrays are held
+  int window_begin_ = 0;                       // the first task of the window that runs
+  std::size_t most_planned_ = 0;               // tasks at once
+  bool has_less_memory_ = false;               // a device, than it was to have
   TaskReport report_;
   std::vector<std::unique_ptr<TaskWorker>> workers_;  // last: their threads end before what they use
 };
