@@ -55,9 +55,9 @@ bool CudaEventState::complete() const {
   return state != cudaErrorNotReady;
 }
 
-// As long as CUDA has not recorded it, the stream is asked again and again, not waited for: others may enqueue
-// more meanwhile, a function of the host that waits for this thread among it, and record it before that. Where
-// it takes long, to record it costs little.
+// As long as CUDA has not recorded it, the stream is asked again and again, not waited for: others may
+// enqueue more meanwhile, a function of the host that waits for this thread among it, and record it before
+// that. Where it takes long, to record it costs little.
 void CudaEventState::wait() {
   constexpr auto long_enough = std::chrono::microseconds(50);
   const auto begin = std::chrono::steady_clock::now();
