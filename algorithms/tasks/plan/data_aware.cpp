@@ -396,8 +396,7 @@ class DataAware final : public PriorityScheduler {
       give(counts.one_more.begin()->task, device);
       return;
     }
-    const std::vector<PriorityEntry> free(counts.free.begin(), counts.free.end());
-    for (const PriorityEntry& task : free) give(task.task, device);
+    while (!counts.free.empty()) give(counts.free.begin()->task, device);
   }
   void give(TaskId task, DeviceId device) {
     is_given_[static_cast<std::size_t>(task)] = true;

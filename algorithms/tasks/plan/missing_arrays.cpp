@@ -118,10 +118,11 @@ void MissingArrays::mark(ArrayId array, DeviceId device) {
   changed_[static_cast<std::size_t>(device)].push_back(array);
 }
 
-std::vector<ArrayId> MissingArrays::take_changed(DeviceId device) {
-  for (const ArrayId array : changed_[static_cast<std::size_t>(device)])
-    is_changed_[at(array, device)] = false;
-  return std::exchange(changed_[static_cast<std::size_t>(device)], {});
+const std::vector<ArrayId>& MissingArrays::take_changed(DeviceId device) {
+  taken_.clear();
+  taken_.swap(changed_[static_cast<std::size_t>(device)]);
+  for (const ArrayId array : taken_) is_changed_[at(array, device)] = false;
+  return taken_;
 }
 
 }  // namespace strata::inline STRATA_ABI::tasks::detail

@@ -49,8 +49,8 @@ class MissingArrays {
   const std::set<PriorityEntry>& complete(DeviceId device) const {
     return complete_[static_cast<std::size_t>(device)];
   }
-  /// Arrays whose counts on a device have changed since the last call.
-  std::vector<ArrayId> take_changed(DeviceId device);
+  /// Arrays whose counts on a device have changed since the last call; refers to them until the next one.
+  const std::vector<ArrayId>& take_changed(DeviceId device);
   void mark(ArrayId array, DeviceId device);
 
  private:
@@ -76,6 +76,7 @@ class MissingArrays {
   std::vector<Counts> counts_;                     // of arrays and devices
   std::vector<bool> is_changed_;                   // of arrays and devices
   std::vector<std::vector<ArrayId>> changed_;      // of devices
+  std::vector<ArrayId> taken_;                     // of take_changed
 };
 
 }  // namespace strata::inline STRATA_ABI::tasks::detail

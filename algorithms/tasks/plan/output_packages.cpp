@@ -240,20 +240,22 @@ void OutputPackages::undo(Growth& growth, const Growth::Mark& mark) {
   ++step_;
 }
 
-OutputPackages::GroupPlaces::Slot& OutputPackages::GroupPlaces::slot(std::uint64_t lacking) {
+inline OutputPackages::GroupPlaces::Slot& OutputPackages::GroupPlaces::slot(std::uint64_t lacking) {
   std::size_t k = lacking & (slots_.size() - 1);
   while (slots_[k].epoch == epoch_ && slots_[k].lacking != lacking) k = (k + 1) & (slots_.size() - 1);
   return slots_[k];
 }
 
 std::size_t OutputPackages::GroupPlaces::find(std::uint64_t lacking, std::size_t next) {
-  if (Slot& own = slot(lacking); own.epoch == epoch_) return own.place;
+  Slot* own = &slot(lacking);
+  if (own->epoch == epoch_) return own->place;
   if (2 * ++count_ > slots_.size()) {
     const std::vector<Slot> before = std::exchange(slots_, std::vector<Slot>(2 * slots_.size()));
     for (const Slot& other : before)
       if (other.epoch == epoch_) slot(other.lacking) = other;
+    own = &slot(lacking);
   }
-  slot(lacking) = {lacking, epoch_, next};
+  *own = {lacking, epoch_, next};
   return next;
 }
 
@@ -419,7 +421,10 @@ OutputPackage OutputPackages::take(index_t bytes, const std::vector<ArrayId>& he
   for (const ArrayId array : tried) output(array).is_tried = false;
 
   OutputPackage package{best.chosen, {}, best.counted, best.best.loads};
-  for (const ArrayId array : package.outputs) output(array).is_chosen = true;
+  for (const ArrayId array : package.outputs) {
+    output(array).is_chosen = true;
+    package.steps = std::max(package.steps, output(array).open_tasks);
+  }
   // What a task waits for may be of an output that comes after its own.
   for (bool is_changed = true; is_changed;) {
     const std::size_t before = package.tasks.size();

@@ -34,6 +34,7 @@ struct OutputPackage {
   std::vector<TaskId> tasks;     ///< theirs, each after those that it waits for
   std::vector<ArrayId> kept;     ///< what they read of what the device holds
   double loads = 0;              ///< bytes that it is expected to load
+  int steps = 0;                 ///< tasks of the output that has most of them
 };
 
 /// See the head of the file. Copies are independent of each other.

@@ -25,6 +25,7 @@ constexpr long most_inspected_for_rooms = most_inspected / 5;
 
 // What each plan of a graph has to keep to.
 struct Limits {
+  index_t memory;
   index_t room;  // of a package
   int num_devices;
   double share;    // of all arrays, for each device
@@ -38,6 +39,16 @@ double used_bytes(const TaskDag& graph, const std::vector<TaskId>& tasks) {
   index_t bytes = 0;
   for (const TaskId task : tasks) bytes += graph.bytes_of(task);
   return static_cast<double>(bytes);
+}
+
+// A step of the inner loop reads a part of what a package streams. What of it does not fit beside the
+// outputs, and beside what is kept for them, comes twice; at most everything comes each time that it is used.
+double expected_loads(const TaskDag& graph, const OutputPackage& package, double memory, double used) {
+  double outputs = 0, kept = 0;
+  for (const ArrayId array : package.outputs) outputs += static_cast<double>(graph.array(array).bytes);
+  for (const ArrayId array : package.kept) kept += static_cast<double>(graph.array(array).bytes);
+  const double streamed = package.loads - outputs, room = memory - outputs - kept;
+  return std::max(package.loads, std::min(used, package.loads + streamed - package.steps * room));
 }
 
 // Where several devices share the work, a package has at most a part of what is left, so that they end
@@ -61,9 +72,10 @@ PackagePlan plan_with(const TaskDag& graph, OutputPackages outputs, const Limits
         limits.num_devices == 1 ? limits.room : std::clamp(static_cast<index_t>(share), least, limits.room),
         held));
     const OutputPackage& package = plan.packages.back();
-    plan.loads += package.loads;
+    const double of_tasks = used_bytes(graph, package.tasks);
+    plan.loads += expected_loads(graph, package, static_cast<double>(limits.memory), of_tasks);
     plan.num_inspected = outputs.num_inspected();
-    used += used_bytes(graph, package.tasks);
+    used += of_tasks;
     num_tasks += std::ssize(package.tasks);
     if (plan.loads >= limits.loads ||
         plan.num_inspected > limits.inspected * (num_tasks + graph.num_tasks() / first_inspected_part) ||
@@ -88,7 +100,8 @@ PackagePlan plan_packages(const TaskDag& graph, const StructuralOrder& order,
     bytes += static_cast<double>(graph.array(array).bytes);
   const double side = std::sqrt(static_cast<double>(memory) * bytes / std::max(graph.num_arrays(), 1));
   const OutputPackages outputs(graph, order, priorities);
-  Limits limits{0,
+  Limits limits{memory,
+                0,
                 num_devices,
                 bytes / num_devices,
                 size == PackageSize::Small,

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <set>
+#include <utility>
 #include <vector>
 
 #include <strata/algorithms/tasks/plan/task_dag.hpp>
@@ -32,7 +33,7 @@ class VictimOrder {
   void insert(ArrayId array, int device, int kind) {
     remove(array, device);
     place(array, device) = {kind, ++last_use_};
-    of(device, kind).insert({last_use_, array});
+    of(device, kind).insert(of(device, kind).end(), {last_use_, array});
   }
   /// The array is gone.
   void remove(ArrayId array, int device) {
@@ -43,7 +44,11 @@ class VictimOrder {
   /// What is there was used now.
   void use(ArrayId array, int device) {
     Place& own = place(array, device);
-    if (own.kind != none) insert(array, device, own.kind);
+    if (own.kind == none) return;
+    std::set<Entry>& entries = of(device, own.kind);
+    auto node = entries.extract({own.last_use, array});
+    own.last_use = node.value().last_use = ++last_use_;
+    entries.insert(entries.end(), std::move(node));
   }
   /// What is there is of this kind now.
   void set_kind(ArrayId array, int device, int kind) {

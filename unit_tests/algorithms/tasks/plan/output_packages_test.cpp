@@ -95,6 +95,19 @@ TEST_F(Packages, OfAPlanHaveEachTaskOnceAfterThoseThatItWaitsFor) {
     }
 }
 
+// Larger packages load less only where nothing has to come twice in a step.
+TEST_F(Packages, OfAPlanReadInAStepWhatFitsTheMemoryBesideThem) {
+  constexpr index_t memory = 60;
+  plan(TiledKind::Gemm, 40);
+
+  for (const OutputPackage& package :
+       plan_packages(graph_, order_, order_.levels, memory * tile_bytes, 1).packages) {
+    const double outputs = static_cast<double>(package.outputs.size());
+    EXPECT_EQ(package.steps, 40);
+    EXPECT_LE((package.loads / tile_bytes - outputs) / package.steps, memory - outputs);
+  }
+}
+
 // Two outputs of which neither can be finished before the other: a package has the tasks that can run.
 TEST_F(Packages, OfOutputsThatWaitForEachOtherHaveTheTasksThatCanRun) {
   const ArrayId a = graph_.add_array("a", 1), b = graph_.add_array("b", 1);
