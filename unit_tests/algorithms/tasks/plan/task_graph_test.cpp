@@ -168,7 +168,7 @@ TEST(Machine, IsEnoughWhereOneDeviceCanRunEachTask) {
   const std::string message = message_of<TaskError>([&] { no_memory.require_fit(graph); });
   EXPECT_NE(
       message.find("t of a needs 16 B at once, and the largest memory of the machine \"m\" on a device that "
-                   "runs \"k\" has 8 B"),
+                   "runs it has 8 B"),
       std::string::npos)
       << message;
 }
