@@ -341,6 +341,24 @@ void TaskExecutor::run_window(int begun, int end) {
     std::erase_if(left, is_over);
     attempts = 0;
   }
+  note_given_up(entries);
+}
+
+// Values are lost that were given up for a task that was to write all of them anew, and did not.
+void TaskExecutor::note_given_up(const std::vector<TaskEntry*>& tasks) {
+  std::vector<Ref<CoherentState>> lost;
+  for (const TaskEntry* const task : tasks) {
+    if (given_up_.empty()) break;
+    if (task->state != State::Failed && task->state != State::Dropped) continue;
+    for (const TaskUse& use : task->uses)
+      if (const auto known = given_up_.find(use.array.get());
+          known != given_up_.end() && writes(use.mode) && !WholeCopies::lacking(*use.array).empty()) {
+        lost.push_back(use.array);
+        given_up_.erase(known);
+      }
+  }
+  given_up_.clear();
+  failures_.note_losses(lost, "");
 }
 
 std::unique_ptr<tasks::TaskScheduler> TaskExecutor::make_scheduler(const TaskPlan& plan) const {
@@ -394,6 +412,7 @@ TaskExecutor::Outcome TaskExecutor::run_round(const std::vector<Entry>& tasks, b
     for (const TaskUse& use : task.entry->uses) failures_.set_reported(use.array);
   }
   failures_.note_losses(arrays_.lost(), round.cause());
+  for (const Ref<CoherentState>& array : round.given_up()) given_up_.insert_or_assign(array.get(), array);
   Outcome outcome{true, round.cause()};
   if (round.part_without_room() < 0) return outcome;
   outcome.full_part = static_cast<std::size_t>(round.part_without_room());
@@ -426,12 +445,12 @@ void TaskExecutor::leave_out(const Outcome& outcome, const std::vector<Entry>& t
   const TaskEntry& first = *outcome.without_room.entry;
   const TaskPart& part = devices_[outcome.full_part].part;
   const index_t bytes = first.bytes(), lacking = bytes_lacking(first, part);
-  for (const Entry& task : tasks)
+  for (const Entry& task : tasks) {  // in program order: what one replaces those before it may lack
+    failures_.drop_dependents({task});
     if (needs_part(*task.entry, outcome.full_part, devices_) &&
-        (task.entry == &first || bytes_lacking(*task.entry, part) >= lacking)) {
-      failures_.drop_dependents({task});
+        (task.entry == &first || bytes_lacking(*task.entry, part) >= lacking))
       give_up({task}, outcome.cause);
-    }
+  }
   if (first.state != State::Waiting) return;  // it was one of them
   index_t& memory = devices_[outcome.full_part].memory;
   if (largest_that_needs(outcome.full_part, known_tasks(), devices_) >= bytes)

@@ -69,6 +69,7 @@ class TaskExecutor {
   void flush(const std::vector<Ref<CoherentState>>& arrays);
   void forget_old_arrays();
   void run_window(int begun, int end);
+  void note_given_up(const std::vector<TaskEntry*>& tasks);
   Outcome run_round(const std::vector<Entry>& tasks, bool is_last);
   void give_up(const std::vector<Entry>& tasks, const std::string& cause);
   void leave_out(const Outcome& outcome, const std::vector<Entry>& tasks);
@@ -102,12 +103,13 @@ class TaskExecutor {
     int last_window;  // that used it: its first task
   };
   std::unordered_map<const CoherentState*, ForHost> for_host_;
-  std::vector<Ref<CoherentState>> unwritten_;  // to their files, once
-  std::vector<TaskArrays::Denied> denied_;     // arrays that tasks have added, and that cannot be had
-  int reserved_ = 0;                           // tasks of a graph whose arrays are held
-  int window_begin_ = 0;                       // the first task of the window that runs
-  std::size_t most_planned_ = 0;               // tasks at once
-  bool has_less_memory_ = false;               // a device, than it was to have
+  std::unordered_map<const CoherentState*, Ref<CoherentState>> given_up_;  // in rounds of this window
+  std::vector<Ref<CoherentState>> unwritten_;                              // to their files, once
+  std::vector<TaskArrays::Denied> denied_;  // arrays that tasks have added, and that cannot be had
+  int reserved_ = 0;                        // tasks of a graph whose arrays are held
+  int window_begin_ = 0;                    // the first task of the window that runs
+  std::size_t most_planned_ = 0;            // tasks at once
+  bool has_less_memory_ = false;            // a device, than it was to have
   TaskReport report_;
   std::vector<std::unique_ptr<TaskWorker>> workers_;  // last: their threads end before what they use
 };

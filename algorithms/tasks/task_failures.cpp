@@ -169,9 +169,9 @@ void TaskFailures::fail(long num_done) const {
           : num_failed_ == 1
               ? "a task failed, " + list_of(failed_)
               : std::to_string(num_failed_) + " tasks failed, " + list_of(failed_, num_failed_);
-  const std::string& cause = num_failed_ > 0             ? first_error_
-                             : !cause_of_losses_.empty() ? cause_of_losses_
-                                                         : cause_of_unwritten_;
+  const std::string& cause = num_failed_ > 0 ? first_error_
+                             : !lost.empty() ? cause_of_losses_
+                                             : cause_of_unwritten_;
   text += ": " + cause;
   if (num_dropped_ > 0)
     text += "\n" + std::to_string(num_dropped_) +

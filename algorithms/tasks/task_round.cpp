@@ -228,7 +228,9 @@ bool TaskRound::is_measured(const tasks::TaskCommand& command) const {
 
 void TaskRound::drop(const tasks::TaskCommand& command) {
   CoherentState& array = *plan_.arrays[static_cast<std::size_t>(command.array)];
-  if (DeviceInstance* const device = device_of(command.device)) copies_.drop(array, *device);
+  DeviceInstance* const device = device_of(command.device);
+  if (device != nullptr && copies_.drop(array, *device) && driver_.is_written(command.array))
+    given_up_.emplace_back(&array);
   if (runner(command.device).files == nullptr) return;
   if (FileStorage* const file = file_storage_of(array)) file->give_memory_back();
 }

@@ -71,6 +71,8 @@ class TaskRound {
     double seconds;
   };
   const std::vector<Measure>& measures() const { return measures_; }
+  /// Arrays whose last values were given up, as a task was to write all of them anew.
+  const std::vector<Ref<CoherentState>>& given_up() const { return given_up_; }
   /// Arrays whose values could not be written to their files.
   const std::vector<Ref<CoherentState>>& unwritten() const { return unwritten_; }
 
@@ -144,7 +146,7 @@ class TaskRound {
   std::vector<bool> was_there_;  // of arrays and parts
   const Options options_;
   std::vector<Measure> measures_;
-  std::vector<Ref<CoherentState>> unwritten_;
+  std::vector<Ref<CoherentState>> given_up_, unwritten_;
   int idle_polls_ = 0;
   double last_end_ = 0;                            // when something ended, or the watchdog reported
   std::optional<emulated::HeldClock> held_clock_;  // where ends are taken in virtual time

@@ -81,7 +81,7 @@ TYPED_TEST(QueueTest, AWaitForAnEventDoesNotWaitForWorkThatIsEnqueuedAfterIt) {
   const Queue<TypeParam> queue;
   const auto x = create<typename TestFixture::Array>("x", 50, on(queue));
   for (int trial = 0; trial < 50; ++trial) {
-    parallel_for(on(queue), 50, with(Append{}, x));
+    parallel_for(on(queue), 50, with(Set{trial}, x));
     const Event event = queue.record();
     std::atomic<bool> has_waited = false, is_late = false;
     std::thread other([&] {

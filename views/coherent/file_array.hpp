@@ -16,9 +16,9 @@
 // writing is open nowhere else.
 //
 // Errors: FileError, with the path, what was found and what was expected. Running out of disk space is
-// reported at creation, where the file gets all its blocks (except on file systems that write to new blocks
-// each time: btrfs, ZFS). A file that another program truncates ends the program (SIGBUS) where a view of it
-// is being read; uses that begin later throw.
+// reported where a file is made or opened, and gets all its blocks (except on file systems that write to new
+// blocks each time: btrfs, ZFS). A file that another program truncates ends the program (SIGBUS) where a view
+// of it is being read; uses that begin later throw.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -138,7 +138,7 @@ Ref<EventState> WholeCopies::store(CoherentState& array, DeviceInstance& device)
   return queue.record();
 }
 
-void WholeCopies::drop(CoherentState& array, DeviceInstance& device) {
+bool WholeCopies::drop(CoherentState& array, DeviceInstance& device) {
   Coherence& coherence = Coherence::get();
   const std::lock_guard lock(coherence.mutex);
   const MemoryId memory = coherence.memory_of(device);
@@ -147,12 +147,14 @@ void WholeCopies::drop(CoherentState& array, DeviceInstance& device) {
   coherence.wait_for_work(array, host_memory, domain);
   coherence.wait_for_work(array, memory, domain);
   if (pinned_in(memory).erase(&array) > 0) coherence.memories[memory].residency.unpin(array.number);
-  for (const Box& box : array.directory.only_in(memory, domain)) array.log_discard(memory, box);
+  const auto gone = array.directory.only_in(memory, domain);
+  for (const Box& box : gone) array.log_discard(memory, box);
   array.give_up(memory, domain);
   array.instance(memory).drop();
   array.memory_changed();
   coherence.memories[memory].residency.dropped(array.number);
   coherence.wake_waiting();
+  return !gone.empty();
 }
 
 void WholeCopies::evict(CoherentState& array, DeviceInstance& device) {

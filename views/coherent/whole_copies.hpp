@@ -54,8 +54,8 @@ class WholeCopies {
   /// those that are under way; null as above.
   Ref<EventState> store(CoherentState& array, DeviceInstance& device);
   /// Gives the memory up, once no work on the array is under way, and with it values that no other memory
-  /// has: nobody needs them.
-  void drop(CoherentState& array, DeviceInstance& device);
+  /// has: nobody needs them. Whether there were such.
+  bool drop(CoherentState& array, DeviceInstance& device);
   /// Values that only this device has go to the host, and its memory is given up; waits for that.
   static void evict(CoherentState& array, DeviceInstance& device);
   /// A launch over coherent arrays on a queue of a device.

@@ -78,6 +78,8 @@ class TaskDriver {
 
   /// Which memory holds what.
   const Residency& memory() const { return memory_; }
+  /// A task writes it now, or writes all of it before any reads it: what else has its values may be dropped.
+  bool is_written(ArrayId array) const { return is_written_[static_cast<std::size_t>(array)]; }
   /// Of commands that were given.
   const TaskTraffic& traffic() const { return traffic_; }
   /// In the order in which they ended.

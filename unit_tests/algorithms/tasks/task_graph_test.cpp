@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <ctime>
 #include <memory>
+#include <optional>
 
-#include "algorithms/tasks/task_programs.hpp"
+#include "algorithms/tasks/full_devices.hpp"
 
 namespace {
 
@@ -266,9 +267,9 @@ std::set<std::size_t> numbers_of(const std::vector<std::string>& labels, std::se
   return numbers;
 }
 
-// In a scope some functions throw, and copies, kernels and allocations of Emulated fail. What is not lost is
-// as if the tasks that failed and those that were dropped were not there. Graphs: failing_graphs_test.cpp,
-// where also those are compared that were to be dropped.
+// In a scope some functions throw, copies, kernels and allocations of Emulated fail, and devices become full.
+// What is not lost is as if the tasks that failed and those that were dropped were not there. Graphs:
+// failing_graphs_test.cpp, where also those are compared that were to be dropped.
 void run_failing_program(Random& draw) {
   TaskProgram program = TaskProgram::draw(draw, 30, draw(0, 1) == 0);
   std::size_t to_fail = 0;
@@ -285,26 +286,35 @@ void run_failing_program(Random& draw) {
   };
   const index_t budget = program.items * static_cast<index_t>(sizeof(Word)) * draw(3, 12);
   for (int k = 0; k < Emulated::count(); ++k) coherent::set_budget(Emulated{k}, budget);
-  const TaskRunOptions options = random_options(draw, static_cast<int>(program.steps.size()));
+  TaskRunOptions options = random_options(draw, static_cast<int>(program.steps.size()));
   const bool injects = draw(0, 1) == 0;
+  std::optional<FullDevices> full;
+  if (draw(0, 3) == 0) full.emplace(draw, static_cast<int>(program.steps.size()), options);
+  bool any_may_fail = injects;  // not only tasks that are to
   for (int faults = injects ? static_cast<int>(draw(1, 3)) : 0; faults > 0; --faults)
     emulated::fail(static_cast<emulated::Fault>(draw(0, 2)), static_cast<int>(draw(1, 40)));
 
   std::set<std::size_t> left_out;
   std::set<std::string> lost;
+  std::string story = full ? full->text() + "\n" : "";  // for whoever looks for a fault
+  if (injects) story += "with injected failures\n";
   try {
     at_some_place<Emulated>(draw, [&](const auto& place) {
+      for (const detail::TaskPart& part : detail::task_parts(place))
+        story += part.host != nullptr ? "on a host\n" : "on " + std::to_string(part.device->index()) + "\n";
+      any_may_fail = any_may_fail || (full && full->are_all_of(place));
       TaskScope scope("failing", place, options);
       add_steps(scope);
       return scope.wait();
     });
     ASSERT_EQ(to_fail, 0u);
   } catch (const TaskFailed& error) {
-    ASSERT_TRUE(injects || to_fail > 0) << error.what();
+    story += error.what();
+    ASSERT_TRUE(any_may_fail || to_fail > 0) << story;
     std::set<std::string> others;
     left_out = numbers_of(error.failed, others);
     const std::set<std::size_t> dropped = numbers_of(error.dropped, others);
-    if (!injects) {
+    if (!any_may_fail) {
       for (const std::size_t failed : left_out) ASSERT_TRUE(program.steps[failed].fails) << failed;
     }
     for (std::size_t k = 0; k < program.steps.size(); ++k)
@@ -323,7 +333,10 @@ void run_failing_program(Random& draw) {
     left_out.insert(dropped.begin(), dropped.end());
   }
   emulated::clear_faults();
-  ASSERT_TRUE(has_values(arrays, program.run_in_order(left_out), lost)) << options.scheduler;
+  full.reset();
+  ASSERT_TRUE(has_values(arrays, program.run_in_order(left_out), lost))
+      << options.scheduler << ", " << options.queues << " queues, a window of " << options.window << "\n"
+      << program.text() << story;
 }
 
 void run_failing_programs(int count) {

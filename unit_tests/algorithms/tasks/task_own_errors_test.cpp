@@ -4,8 +4,11 @@
 #include <atomic>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <set>
 
 #include <strata/algorithms/tasks/plan/forwarding_scheduler.hpp>
+#include <strata/algorithms/tasks/plan/lru_order.hpp>
 
 #include "algorithms/tasks/task_fixture.hpp"
 
@@ -58,6 +61,73 @@ TEST(TaskErrors, OutOfMemoryOfATaskIsItsOwn) {
     EXPECT_NE(text.find("own"), std::string::npos) << text;
     EXPECT_EQ(calls, 1) << "it is not tried again";
   }
+}
+
+// Device 1 runs "first"; then device 0 gets "over", and device 1 "other", for whose array that of "first"
+// leaves.
+class GivesTasksInTurn final : public tasks::TaskScheduler {
+ public:
+  void start(const tasks::SchedulerView& view) override {
+    view_.emplace(view);
+    lru_.start(view);
+  }
+  void ready(tasks::TaskId task, tasks::DeviceId) override { ready_.push_back(task); }
+  void loaded(tasks::ArrayId array, tasks::DeviceId device) override { lru_.loaded(array, device); }
+  void evicted(tasks::ArrayId array, tasks::DeviceId device) override { lru_.evicted(array, device); }
+  tasks::TaskId assign(tasks::DeviceId device) override {
+    if (device == 0) return take("over");
+    const tasks::TaskId first = take("first");
+    return first != tasks::none || is_waiting("over") ? first : take("other");
+  }
+  void victims(const tasks::RoomRequest& request, std::vector<tasks::ArrayId>& chosen) override {
+    lru_.victims(request, chosen);
+  }
+
+ private:
+  bool is(tasks::TaskId task, const std::string& label) const {
+    return view_->graph.task(task).label == "\"" + label + "\"";
+  }
+  // Not assigned yet.
+  bool is_waiting(const std::string& label) const {
+    for (tasks::TaskId task = 0; task < view_->graph.num_tasks(); ++task)
+      if (is(task, label)) return taken_.count(task) == 0;
+    return false;
+  }
+  tasks::TaskId take(const std::string& label) {
+    for (const tasks::TaskId task : ready_)
+      if (is(task, label) && taken_.insert(task).second) return task;
+    return tasks::none;
+  }
+
+  std::optional<tasks::SchedulerView> view_;
+  tasks::LruOrder lru_;
+  std::vector<tasks::TaskId> ready_;
+  std::set<tasks::TaskId> taken_;
+};
+
+// Values that a task is to write anew leave where they were without a copy. Where that task then finds no
+// room for the new ones, there are none: the error says so.
+TEST(TaskErrors, NameAnArrayThatWasGivenUpForATaskThatFails) {
+  constexpr index_t items = 1 << 13, bytes = items * index_t{sizeof(Word)};
+  const Words x("x", items), d("d", items), c("c", items);
+  coherent::set_budget(Emulated{0}, 2 * bytes);
+  coherent::set_budget(Emulated{1}, bytes);
+  emulated::set_capacity(0, emulated::used(0) + bytes);  // for d, not for x
+  TaskGraph graph("g");
+  graph.launch<DeviceList<Emulated>>("first", items, Increment{}, inout(x));
+  graph.launch<DeviceList<Emulated>>("over", items, Write{1}, in(d), out(x));
+  graph.launch<DeviceList<Emulated>>("other", items, Increment{}, inout(c));
+
+  try {
+    graph.run(across(Emulated{0}, Emulated{1}), GivesTasksInTurn{});
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const TaskFailed& error) {
+    EXPECT_EQ(error.failed, std::vector<std::string>{"over"}) << error.what();
+    EXPECT_EQ(error.lost, std::vector<std::string>{"x"}) << error.what();
+    EXPECT_EQ(Word(c(items - 1)), 1u);
+  }
+  emulated::set_capacity(0, emulated::config().capacity);
+  lift_budgets();
 }
 
 // Passes all on, and counts the tasks that it is to know.

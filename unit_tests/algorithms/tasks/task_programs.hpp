@@ -14,6 +14,7 @@
 #include <strata/algorithms/tasks/task_graph.hpp>
 #include <strata/algorithms/tasks/task_scope.hpp>
 
+#include "algorithms/tasks/plan/drawn_scheduler.hpp"
 #include "core/random.hpp"
 #include "test_devices.hpp"
 
@@ -100,6 +101,22 @@ struct TaskProgram {
       program.steps.push_back(step);
     }
     return program;
+  }
+
+  /// For whoever looks for a fault.
+  static std::string text_of(const Step& step) {
+    static const char* const kinds[] = {"mix", "write", "neighbours", "add", "call"};
+    static const char* const updates[] = {"in order", "commute", "reduce"};
+    return kinds[static_cast<int>(step.kind)] + (" x" + std::to_string(step.x)) + ", x" +
+           std::to_string(step.y) + (step.kind == Step::Kind::Mix ? ", x" + std::to_string(step.z) : "") +
+           " [" + std::to_string(step.begin) + ", " + std::to_string(step.end) + ") " +
+           updates[static_cast<int>(step.update)] + (step.fails ? " fails" : "");
+  }
+  std::string text() const {
+    std::string text = std::to_string(items) + " rows\n";
+    for (std::size_t k = 0; k < steps.size(); ++k)
+      text += "step " + std::to_string(k) + " " + text_of(steps[k]) + "\n";
+    return text;
   }
 
   // Rows [begin, end) of an array that a step uses.
@@ -244,10 +261,24 @@ inline ::testing::AssertionResult has_values(const std::vector<Words>& arrays,
   return ::testing::AssertionSuccess();
 }
 
+/// By a scheduler of a name, or an object: of the program, or one of the names.
 inline TaskRunOptions random_options(Random& draw, int num_tasks) {
   const std::vector<std::string> names = tasks::scheduler_names();
   TaskRunOptions options;
   options.scheduler = names[static_cast<std::size_t>(draw(0, static_cast<index_t>(names.size()) - 1))];
+  switch (draw(0, 5)) {
+    case 0:
+      options.scheduler = "an object that decides by chance";
+      options.set_scheduler(DrawnScheduler(static_cast<std::uint64_t>(draw(0, 1 << 30))));
+      break;
+    case 1:
+      options.make_scheduler = [name = options.scheduler](const tasks::SchedulerOptions& its) {
+        return tasks::make_scheduler(name, its).release();
+      };
+      break;
+    default:
+      break;
+  }
   options.window = static_cast<int>(draw(0, 2) == 0 ? draw(1, 8) : draw(1, 2 * num_tasks));
   options.queues = static_cast<int>(draw(1, 4));
   options.on_host = draw(0, 1) == 0;

@@ -11,65 +11,12 @@
 
 #include "algorithms/tasks/plan/command_interpreter.hpp"
 #include "algorithms/tasks/plan/drawn_graphs.hpp"
+#include "algorithms/tasks/plan/drawn_scheduler.hpp"
 #include "messages.hpp"
 
 namespace strata_tests {
 
 namespace {
-
-// Decides by chance whatever it may.
-class DrawnScheduler final : public TaskScheduler {
- public:
-  explicit DrawnScheduler(Random& draw) : draw_(draw) {}
-  void start(const SchedulerView& view) override { view_.emplace(view); }
-  void ready(TaskId task, DeviceId) override { ready_.push_back(task); }
-  void done(TaskId, DeviceId) override { --num_assigned_; }
-  int tasks_ahead(DeviceId) const override { return 5; }
-  TaskId assign(DeviceId device) override {
-    if (num_assigned_ > 0 && draw_(0, 1) == 0) return none;
-    std::vector<TaskId> possible;
-    for (const TaskId task : ready_)
-      if (view_->machine.can_run(view_->graph, task, device)) possible.push_back(task);
-    if (possible.empty()) return none;
-    ++num_assigned_;
-    const TaskId task =
-        possible[static_cast<std::size_t>(draw_(0, static_cast<index_t>(possible.size()) - 1))];
-    std::erase(ready_, task);
-    return task;
-  }
-  ArrayId prefetch(DeviceId device) override {
-    const ArrayId array = static_cast<ArrayId>(draw_(0, view_->graph.num_arrays() - 1));
-    return draw_(0, 1) == 0 || view_->memory.holds(array, device) ||
-                   view_->graph.array(array).bytes > view_->memory.capacity(device)
-               ? none
-               : array;
-  }
-  // What was written on the device, and is not just being written again.
-  ArrayId store(DeviceId device) override {
-    const ArrayId array = static_cast<ArrayId>(draw_(0, view_->graph.num_arrays() - 1));
-    return draw_(0, 1) == 0 || !view_->memory.is_dirty(array) || !view_->memory.is_evictable(array, device)
-               ? none
-               : array;
-  }
-  bool sends_on() const override { return draw_(0, 1) == 1; }
-  void victims(const RoomRequest& request, std::vector<ArrayId>& chosen) override {
-    if (request.is_prefetch && draw_(0, 1) == 0) return;
-    index_t bytes = 0;
-    const index_t count = view_->graph.num_arrays(), first = draw_(0, count - 1);
-    for (index_t k = 0; k < count && bytes < request.bytes; ++k) {
-      const ArrayId array = static_cast<ArrayId>((first + k) % count);
-      if (!view_->memory.is_evictable(array, request.device)) continue;
-      chosen.push_back(array);
-      bytes += view_->graph.array(array).bytes;
-    }
-  }
-
- private:
-  Random& draw_;
-  std::optional<SchedulerView> view_;
-  std::vector<TaskId> ready_;
-  int num_assigned_ = 0;
-};
 
 void check(const TaskDag& graph, const Machine& machine, TaskScheduler& scheduler, Random& draw) {
   CommandInterpreter interpreter(graph, machine, scheduler, draw);
@@ -101,7 +48,7 @@ void check_drawn(int count) {
     SCOPED_TRACE(name + ", trial " + std::to_string(k));
     if (name != "drawn") check(graph, machine, *make_scheduler(name, options), draw);
     else {
-      DrawnScheduler scheduler(draw);
+      DrawnScheduler scheduler(static_cast<std::uint64_t>(draw(0, 1 << 30)));
       check(graph, machine, scheduler, draw);
     }
   }
