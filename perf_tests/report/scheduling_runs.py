@@ -81,6 +81,11 @@ STUDY = [
 ]
 
 
+# Beside those of figure 14, at its last point: all others.
+DISK_OTHERS = ("eager", "lfq", "dmda", "ap", "darts-lru", "darts-corrected")
+LAST_OF_DISK = {**CURVES[14], "tiles": CURVES[14]["sizes"][-1]}
+
+
 # What strata-simulate-drawn draws: arguments, by the part of the results.
 DRAWS = {
     "bytes": ("--bounded", "--tiles", "50", "--count", "150"),
@@ -131,6 +136,10 @@ def wanted_runs():
                     found[key_of(run)] = run
     for row in STUDY:
         run = run_of(row)
+        found[key_of(run)] = run
+    for scheduler in DISK_OTHERS:
+        run = {**LAST_OF_DISK, "scheduler": scheduler, "priorities": "bottom-level"}
+        del run["sizes"]
         found[key_of(run)] = run
     return list(found.values())
 

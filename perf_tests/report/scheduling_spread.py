@@ -8,8 +8,8 @@ NAMES = {"cholesky": "Cholesky", "lu": "LU"}
 MOST = 0.1  # difference of a row that is met
 WINDOWS = range(5, 16)  # tasks in the buffer of darts; the study's is ten, its figures are given for 5 to 15
 # Beside the windows: factors of the machine's rates, the seconds of latency, and jitter in percent by seed.
-VARIATIONS = [{"link": 0.98}, {"link": 1.02}, {"kernels": 0.98}, {"kernels": 1.02}, {"latency": 0.0}, {"latency": 2e-5},
-              *[{"jitter": 2, "seed": seed} for seed in range(1, 6)]]
+RATES = ({"link": 0.98}, {"link": 1.02}, {"kernels": 0.98}, {"kernels": 1.02}, {"latency": 0.0}, {"latency": 2e-5})
+VARIATIONS = [*RATES, *[{"jitter": 2, "seed": seed} for seed in range(1, 6)]]
 # Of a row of the study: where its figure is, what it is called, ours.
 FIGURES = ((6, "GiB loaded", lambda r: r["bytes_to_devices"] / GIB), (7, "GiB stored", lambda r: r["bytes_from_devices"] / GIB),
            (8, "GiB between GPUs", lambda r: r["bytes_between_devices"] / GIB), (9, "seconds", lambda r: r["seconds"]))
@@ -66,12 +66,17 @@ def options_of(variation):
 
 
 # Of the model of StarPU's requests (perf_tests/starpu/request_model.cpp): percent of the copies that are kept clean, and of its rows
-# that the schedulers here miss what makes the difference, each with its options.
+# that the schedulers here miss what makes the difference, each with its options, of the program or of the machine (machine_of).
 CLEAN = (5, 0)
 MODELLED = ("lws", "eager-prefetch", "dmda", "dmdas", "darts")
+CORES = tuple({"cores": cores} for cores in (1, 2, 3, 4, 5, 6, 7))  # of the computer on which StarPU ran
 REASONS = {
-    ("dmdas", 60, 8): ({}, {"expects-sharing": 0}),
-    ("darts", 20, 1): tuple({"window": window} for window in (2, 5, 6, 8, 10, 12, 15, 20, 30)),
+    ("dmdas", 60, 8): ({}, {"expects-sharing": 0}, *RATES),
+    ("lws", 20, 8): ({}, *CORES),
+    ("lws", 30, 8): ({}, *CORES),
+    ("lws", 40, 8): ({}, *CORES),
+    ("darts", 20, 1): (*({"window": window} for window in (2, 5, 6, 8, 10, 12, 15, 20, 30)),
+                       *({"window": window, **rate} for window in (3, 5) for rate in RATES)),
     ("darts", 60, 8): (*({"window": window} for window in (5, 10, 15)), {"window": 10, "expects-sharing": 0},
                        {"window": 10, "returns-planned-uses": 1}),
 }
@@ -92,6 +97,11 @@ def wanted_models():
     varied = [{**runs.run_of(row), "clean_percent": cleans_of(row)[0], "options": options} for row in modelled_rows()
               if row[0] == "cholesky" for options in REASONS.get((row[1], row[3], row[4]), ()) if options]
     return plain + varied
+
+
+def program_options(options):
+    """Those of the program; the others are of the machine."""
+    return {name: value for name, value in options.items() if name not in ("link", "kernels", "latency")}
 
 
 def model_key(record):

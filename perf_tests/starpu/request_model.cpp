@@ -24,6 +24,9 @@
 // The Ready rule of eager-prefetch has no choice: a task comes into the queue of the GPU when the GPU takes
 // one, and alone. On one GPU all tasks are prefetched as they are released.
 //
+// A GPU of lws that has nothing to do steals from the nearest one: near are those whose threads are bound to
+// the same core of the computer on which StarPU runs, then those of the next cores.
+//
 // A copy is expected to take twice the time of its link for each GPU that there is.
 //
 // Copies share links. Requests of the tasks that are given to the GPU come first, of which five are under way
@@ -58,6 +61,7 @@ struct Settings {
   std::string scheduler;
   perf::MemorySettings memories;
   int window = 10;  // tasks in the queue of darts
+  int cores = 8;    // of the computer on which StarPU ran, to which its threads are bound in turn
   perf::DartsOptions darts;
 };
 
@@ -69,6 +73,7 @@ class Model {
         machine_(machine),
         scheduler_(settings.scheduler),
         window_(static_cast<std::size_t>(settings.window)),
+        cores_(settings.cores),
         priorities_(std::move(priorities)),
         pipeline_(scheduler_ == "eager-prefetch" || is_darts() ? 4 : 2),
         memories_(graph, machine, settings.memories, now_, [this] { wait(); }),
@@ -218,13 +223,15 @@ class Model {
     queue.erase(which);
     return task;
   }
+  // From the nearest one that has tasks: first those of the own core, then those of the next ones.
   TaskId pop_or_steal(DeviceId id) {
     if (!device(id).queue.empty()) return take(device(id).queue, device(id).queue.begin());
-    for (int k = 1; k < machine_.num_devices(); ++k) {
-      Device& other = device((id + k) % machine_.num_devices());
-      if (other.queue.empty() || other.num_given == 0) continue;
-      return take(other.queue, std::prev(other.queue.upper_bound(other.queue.begin()->first)));
-    }
+    for (int k = 0; k < cores_; ++k)
+      for (DeviceId from = (id + k) % cores_; from < machine_.num_devices(); from += cores_) {
+        Device& other = device(from);
+        if (from == id || other.queue.empty() || other.num_given == 0) continue;
+        return take(other.queue, std::prev(other.queue.upper_bound(other.queue.begin()->first)));
+      }
     return none;
   }
   // The queue is filled before and after: the Ready rule has one task to choose from.
@@ -361,6 +368,7 @@ class Model {
   const Machine& machine_;
   const std::string scheduler_;
   const std::size_t window_;
+  const int cores_;
   const std::vector<double> priorities_;
   const int pipeline_;
   double now_ = 0;
@@ -393,6 +401,7 @@ int main(int argc, char** argv) {
     const std::string name = text.substr(0, text.find('='));
     const int value = std::atoi(text.c_str() + std::min(name.size() + 1, text.size()));
     if (name == "window" && value >= 1) settings.window = value;
+    else if (name == "cores" && value >= 1) settings.cores = value;
     else if (name == "expects-sharing") settings.memories.expects_sharing = value != 0;
     else if (name == "frees-wait") settings.memories.frees_wait = value != 0;
     else if (name == "seed") settings.darts.seed = static_cast<std::uint64_t>(value);
@@ -403,7 +412,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr,
                  "strata_request_model MACHINE.json DEVICES MEMORY cholesky|lu TILES "
                  "lws|eager-prefetch|dmda|dmdas|darts bottom-level|parsec CLEAN_PERCENT "
-                 "[window=N] [seed=N] [returns-planned-uses=0|1] [expects-sharing=0|1] [frees-wait=0|1]\n");
+                 "[window=N] [cores=N] [seed=N] [returns-planned-uses=0|1] [expects-sharing=0|1] "
+                 "[frees-wait=0|1]\n");
     return 2;
   }
   settings.scheduler = argv[6];
