@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <utility>
+#include <algorithm>
 
 #include <strata/algorithms/tasks/plan/missing_arrays.hpp>
 
