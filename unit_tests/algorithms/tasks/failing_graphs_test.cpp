@@ -275,12 +275,15 @@ class FailingGraph {
         << "\n"
         << error.what() << "\nby " << options_.scheduler;
   }
-  // By a task that failed or was dropped: what was there may have been given up for it.
+  // By a task that was dropped, and was to write all of it, or by one that failed while it wrote: what else
+  // had its values may have been given up.
   bool was_to_be_new(std::size_t a, const TaskFailed& error) const {
-    for (std::size_t k = 0; k < program_.steps.size(); ++k)
-      if (count_of(error.failed, label_of(k)) + count_of(error.dropped, label_of(k)) > 0)
-        for (const TaskProgram::Use& use : program_.uses_of(program_.steps[k]))
-          if (use.array == a && use.writes && !use.reads) return true;
+    for (std::size_t k = 0; k < program_.steps.size(); ++k) {
+      const bool has_failed = count_of(error.failed, label_of(k)) > 0;
+      if (!has_failed && count_of(error.dropped, label_of(k)) == 0) continue;
+      for (const TaskProgram::Use& use : program_.uses_of(program_.steps[k]))
+        if (use.array == a && use.writes && (has_failed || !use.reads)) return true;
+    }
     return false;
   }
   static Numbers united(Numbers a, const Numbers& b) {
