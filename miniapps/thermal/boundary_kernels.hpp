@@ -22,40 +22,17 @@ struct MatrixRow {
   STRATA_FUNCTION decltype(auto) value(index_t k) const { return values(k); }
 };
 
-/// An operation on each row of a matrix that the device holds: operation(i, row), or operation(i, row, value)
-/// in a reduction. placed_kernels.hpp has the same for matrices in blocks.
-template <class RowMap, class Entries, class Values, class Operation>
-struct EachRow {
-  using device_type = typename Operation::device_type;
-  RowMap row_map;
-  Entries entries;
-  Values values;
-  Operation operation;
-
-  STRATA_FUNCTION void operator()(index_t i) const { operation(i, row(i)); }
-  STRATA_FUNCTION MatrixRow<Entries, Values> row(index_t i) const {
-    return {entries, values, row_map(i), row_map(i + 1)};
+/// An operation on each row of a matrix that the device holds: operation(i, row, numbers...), and in a
+/// reduction with its value. placed_kernels.hpp has the same for matrices in blocks.
+template <class Operation>
+struct EachRow : Operation {
+  template <class RowMap, class Entries, class Values, class... Numbers>
+  STRATA_FUNCTION void operator()(index_t i, const RowMap& row_map, const Entries& entries,
+                                  const Values& values, Numbers&&... numbers) const {
+    Operation::operator()(i, MatrixRow<Entries, Values>{entries, values, row_map(i), row_map(i + 1)},
+                          numbers...);
   }
 };
-template <class... Parts>
-EachRow(Parts...) -> EachRow<Parts...>;
-
-template <class RowMap, class Entries, class Values, class Operation>
-struct ReduceRows {
-  using device_type = typename Operation::device_type;
-  using value_type = typename Operation::value_type;
-  EachRow<RowMap, Entries, Values, Operation> rows;
-
-  STRATA_FUNCTION void operator()(index_t i, value_type& value) const {
-    rows.operation(i, rows.row(i), value);
-  }
-  STRATA_FUNCTION static void init(value_type& value) { Operation::init(value); }
-  STRATA_FUNCTION static void join(value_type& value, const value_type& other) {
-    Operation::join(value, other);
-  }
-};
-template <class... Parts>
-ReduceRows(EachRow<Parts...>) -> ReduceRows<Parts...>;
 
 /// Condition `number` takes the listed nodes.
 template <class T>
@@ -83,17 +60,13 @@ struct GiveValues {
 /// the identity; a free row loses its columns of given nodes, and lift(i) is what they contribute. A row
 /// writes itself only and reads marks, never other rows. With `has_film` lift(i) comes in as what convection
 /// adds to the diagonal.
-template <class Conditions, class Given, class Lift>
 struct EliminateGiven {
-  using device_type = typename Lift::device_type;
-  using T = typename Lift::value_type;
-  Conditions conditions;
-  Given given;
-  Lift lift;
   bool has_film;
 
-  template <class Row>
-  STRATA_FUNCTION void operator()(index_t i, const Row& row) const {
+  template <class Row, class Conditions, class Given, class Lift>
+  STRATA_FUNCTION void operator()(index_t i, const Row& row, const Conditions& conditions, const Given& given,
+                                  const Lift& lift) const {
+    using T = typename Lift::value_type;
     const bool is_given = conditions(i) != free_node;
     const T film = has_film ? lift(i) : T(0);
     T sum = T(0);
@@ -112,31 +85,18 @@ struct EliminateGiven {
   }
 };
 
-template <class Conditions, class Given, class Lift>
-EliminateGiven(Conditions, Given, Lift, bool) -> EliminateGiven<Conditions, Given, Lift>;
-
 /// The right-hand side that belongs to it, and a first guess y that is right where it is given. Adds up the
-/// square of the part that belongs to free nodes.
-template <class Conditions, class Field>
+/// squares of the part that belongs to free nodes.
 struct ApplyGiven {
-  using device_type = typename Field::device_type;
-  using value_type = double;
-  Conditions conditions;
-  Field given, lift, b, y;
-
-  STRATA_FUNCTION void operator()(auto i, double& squares) const {
+  STRATA_FUNCTION void operator()(auto i, auto conditions, auto given, auto lift, auto b, auto y,
+                                  double& squares) const {
     const bool is_given = conditions(i) != free_node;
     const auto value = given(i), own = b(i) - lift(i), old = y(i);
     squares += is_given ? 0.0 : static_cast<double>(own) * static_cast<double>(own);
     b(i) = is_given ? value : own;
     y(i) = is_given ? value : old;
   }
-  STRATA_FUNCTION static void init(double& squares) { squares = 0; }
-  STRATA_FUNCTION static void join(double& squares, const double& other) { squares += other; }
 };
-
-template <class Conditions, class Field>
-ApplyGiven(Conditions, Field, Field, Field, Field) -> ApplyGiven<Conditions, Field>;
 
 /// The same for a change of a state that has the given temperatures: nothing changes there.
 struct HoldGiven {
@@ -148,22 +108,13 @@ struct HoldGiven {
   }
 };
 
-/// |b|
-template <class Field>
-struct SumOfSquares {
-  using device_type = typename Field::device_type;
-  using value_type = double;
-  Field b;
-  STRATA_FUNCTION void operator()(auto i, double& squares) const {
+/// |b|^2
+struct AddSquare {
+  STRATA_FUNCTION void operator()(auto i, auto b, double& squares) const {
     const auto own = static_cast<double>(b(i));
     squares += own * own;
   }
-  STRATA_FUNCTION static void init(double& squares) { squares = 0; }
-  STRATA_FUNCTION static void join(double& squares, const double& other) { squares += other; }
 };
-
-template <class Field>
-SumOfSquares(Field) -> SumOfSquares<Field>;
 
 /// y = b: the solution of a system without load, whose matrix couples no given nodes.
 struct SetLoad {
@@ -198,15 +149,12 @@ struct StepSize {
 /// Kirchhoff's transformation undone (element_system.hpp): y is the change of T + beta T^2/2, which as a
 /// whole gives T where (1 + beta T)^2 = (1 + beta T_old)^2 + 2 beta y. `change` adds up what the steps
 /// change.
-template <class Field>
+template <class T>
 struct TakeStep {
-  using device_type = typename Field::device_type;
-  using T = typename Field::value_type;
   using value_type = StepSize<T>;
-  Field temperature, change, y;
   T beta;
 
-  STRATA_FUNCTION void operator()(index_t i, value_type& size) const {
+  STRATA_FUNCTION void operator()(index_t i, auto temperature, auto change, auto y, value_type& size) const {
     const T old = temperature(i), relative = T(1) + beta * old;
     const T square = relative * relative + T(2) * beta * y(i);
     if (!(relative > T(0) && square > T(0))) {
@@ -228,15 +176,12 @@ struct TakeStep {
 };
 
 /// T += y, of a step at a frozen conductivity, but no node's conductivity falls below a tenth of what it was.
-template <class Field>
+template <class T>
 struct TakeFrozenStep {
-  using device_type = typename Field::device_type;
-  using T = typename Field::value_type;
   using value_type = StepSize<T>;
-  Field temperature, change, y;
   T beta;
 
-  STRATA_FUNCTION void operator()(index_t i, value_type& size) const {
+  STRATA_FUNCTION void operator()(index_t i, auto temperature, auto change, auto y, value_type& size) const {
     const T step = y(i), old = temperature(i), relative = T(1) + beta * old;
     const bool falls = beta * step < T(-0.9) * relative;
     const T taken = falls ? T(-0.9) * relative / beta : step, next = old + taken;
@@ -244,12 +189,12 @@ struct TakeFrozenStep {
     change(i) += taken;
     // Held back by the limit again and again, it ends at rounding.
     const T next_relative = T(1) + beta * next, least = sizeof(T) == 4 ? T(1e-5) : T(1e-13);
-    TakeStep<Field>::join(size, {step < 0 ? -step : step, next < 0 ? -next : next,
-                                 next_relative > least ? next_relative : T(0)});
+    TakeStep<T>::join(size, {step < 0 ? -step : step, next < 0 ? -next : next,
+                             next_relative > least ? next_relative : T(0)});
   }
-  STRATA_FUNCTION static void init(value_type& size) { TakeStep<Field>::init(size); }
+  STRATA_FUNCTION static void init(value_type& size) { TakeStep<T>::init(size); }
   STRATA_FUNCTION static void join(value_type& size, const value_type& other) {
-    TakeStep<Field>::join(size, other);
+    TakeStep<T>::join(size, other);
   }
 };
 
@@ -277,15 +222,12 @@ STRATA_FUNCTION ResidualOfRow residual_of_row(const Row& row, double own, const 
   }
   return result;
 }
-template <class Conditions, class Field>
 struct TrueResidual {
-  using device_type = typename Field::device_type;
   using value_type = ResidualSquares;
-  Conditions conditions;
-  Field b, y;
 
   template <class Row>
-  STRATA_FUNCTION void operator()(index_t i, const Row& row, value_type& squares) const {
+  STRATA_FUNCTION void operator()(index_t i, const Row& row, const auto& conditions, const auto& b,
+                                  const auto& y, value_type& squares) const {
     if (conditions(i) != free_node) return;
     const auto own = static_cast<double>(b(i));
     const ResidualOfRow of_row = residual_of_row(row, own, y);
@@ -295,18 +237,13 @@ struct TrueResidual {
   STRATA_FUNCTION static void join(value_type& squares, const value_type& other) { squares.add(other); }
 };
 
-template <class Conditions, class Field>
-TrueResidual(Conditions, Field, Field) -> TrueResidual<Conditions, Field>;
-
 /// The greatest entry beside the diagonal over the diagonal, of the rows of free nodes.
-template <class Conditions>
 struct GreatestCoupling {
-  using device_type = typename Conditions::device_type;
   using value_type = double;
-  Conditions conditions;
+  static constexpr bool any_order = true;
 
   template <class Row>
-  STRATA_FUNCTION void operator()(index_t i, const Row& row, double& greatest) const {
+  STRATA_FUNCTION void operator()(index_t i, const Row& row, const auto& conditions, double& greatest) const {
     if (conditions(i) != free_node) return;
     double diagonal = 0, most = 0;
     for (index_t k = row.begin; k < row.end; ++k) {
@@ -322,36 +259,23 @@ struct GreatestCoupling {
   }
 };
 
-template <class Conditions>
-GreatestCoupling(Conditions) -> GreatestCoupling<Conditions>;
-
 /// The heat that flows in at the nodes of condition `number`: what is missing in the balance of those nodes.
-template <class Conditions, class Field>
 struct HeatFlow {
-  using device_type = typename Field::device_type;
-  using value_type = double;
-  Conditions conditions;
-  Field residual;
   std::int32_t number;
 
-  STRATA_FUNCTION void operator()(auto i, double& sum) const {
+  STRATA_FUNCTION void operator()(auto i, auto conditions, auto residual, double& sum) const {
     const double own = static_cast<double>(residual(i));
     sum -= conditions(i) == number ? own : 0.0;
   }
-  STRATA_FUNCTION static void init(double& sum) { sum = 0; }
-  STRATA_FUNCTION static void join(double& sum, const double& other) { sum += other; }
 };
 
 /// The least and the greatest number of a field.
 struct FieldExtremes {
   double least, greatest;
 };
-template <class Field>
 struct FieldRange {
-  using device_type = typename Field::device_type;
   using value_type = FieldExtremes;
-  Field field;
-  STRATA_FUNCTION void operator()(index_t i, value_type& r) const {
+  STRATA_FUNCTION void operator()(index_t i, auto field, value_type& r) const {
     const double own = static_cast<double>(field(i));
     join(r, {own, own});
   }
@@ -379,29 +303,27 @@ struct HeatIntegrals {
     storage += other.storage;
   }
 };
-template <class Arrays>
 struct Integrals {
-  using device_type = typename Arrays::device_type;
   using value_type = HeatIntegrals;
-  Arrays in;
   double beta, sink, rate;
 
-  STRATA_FUNCTION void operator()(index_t e, value_type& sum) const {
+  STRATA_FUNCTION void operator()(index_t e, const auto& nodes, const auto& coordinates, const auto& blocks,
+                                  const auto& materials, const auto& temperature, const auto& change,
+                                  value_type& sum) const {
     ElementInput<double> element;
-    read_element<StateTerm>(e, in.nodes, in.coordinates, in.blocks, in.materials, in.temperature, in.change,
-                            element);
+    read_element<StateTerm>(e, nodes, coordinates, blocks, materials, temperature, change, element);
     Metric<double> metric;
     measure(element.x, metric);
-    double coefficients[8], state[8], change[8];
+    double coefficients[8], state[8], changes[8];
     corners_to_points(element.temperature, coefficients, state);
-    corners_to_points(element.change, coefficients, change);
+    corners_to_points(element.change, coefficients, changes);
     const double conductivity = element.material[conductivity_column],
                  storage = rate * element.material[capacity_column];
     for (int q = 0; q < 8; ++q) {
       const double volume = metric.volume[q], t = state[q], relative = 1 + beta * t,
                    flow = metric.flow[0][q] + metric.flow[1][q] + metric.flow[2][q];
       sum.add({volume, volume * t, volume * element.material[source_column], volume * sink * t * t,
-               volume * storage * change[q], volume * storage * (change[q] < 0 ? -change[q] : change[q]),
+               volume * storage * changes[q], volume * storage * (changes[q] < 0 ? -changes[q] : changes[q]),
                conductivity * (relative < 0 ? -relative : relative) * flow, storage * volume});
     }
   }

@@ -137,9 +137,9 @@ void HeatEquation<System>::eliminate() {
     set_film();
     system_.eliminate();
     double squares = 0;
-    parallel_reduce("apply given temperatures", on(queue_), system_.node_count(),
-                    ApplyGiven{fields_.conditions, fields_.given, fields_.lift, fields_.b, fields_.y},
-                    squares);
+    launch_reduce(on(queue_).named("apply given temperatures"), system_.node_count(), ApplyGiven{},
+                  Sum(squares), in(fields_.conditions), in(fields_.given), in(fields_.lift), inout(fields_.b),
+                  inout(fields_.y));
     norm_ = std::sqrt(squares);
   });
   // Nothing drives free nodes: the solution is 0 there.
@@ -274,9 +274,9 @@ void HeatEquation<System>::solve_newton(double rate) {
 template <class System>
 auto HeatEquation<System>::take_step() -> StepSize<T> {
   StepSize<T> size{};
-  parallel_reduce(
-      "take a Newton step", on(queue_), system_.node_count(),
-      TakeStep<Field>{fields_.temperature, fields_.change, fields_.y, static_cast<T>(problem_.beta)}, size);
+  launch_reduce(on(queue_).named("take a Newton step"), system_.node_count(),
+                TakeStep<T>{static_cast<T>(problem_.beta)}, size, inout(fields_.temperature),
+                inout(fields_.change), in(fields_.y));
   return size;
 }
 
@@ -284,10 +284,9 @@ auto HeatEquation<System>::take_step() -> StepSize<T> {
 template <class System>
 auto HeatEquation<System>::take_frozen_step() -> StepSize<T> {
   StepSize<T> size{};
-  parallel_reduce(
-      "take a Picard step", on(queue_), system_.node_count(),
-      TakeFrozenStep<Field>{fields_.temperature, fields_.change, fields_.y, static_cast<T>(problem_.beta)},
-      size);
+  launch_reduce(on(queue_).named("take a Picard step"), system_.node_count(),
+                TakeFrozenStep<T>{static_cast<T>(problem_.beta)}, size, inout(fields_.temperature),
+                inout(fields_.change), in(fields_.y));
   return size;
 }
 
@@ -299,7 +298,8 @@ double HeatEquation<System>::assemble_newton(double rate) {
   timed(times_.boundary, [&] {
     parallel_for("hold given temperatures", on(queue_), system_.node_count(),
                  with(HoldGiven{}, fields_.conditions, fields_.b, fields_.y));
-    parallel_reduce("Newton residual", on(queue_), system_.node_count(), SumOfSquares{fields_.b}, squares);
+    launch_reduce(on(queue_).named("Newton residual"), system_.node_count(), AddSquare{}, Sum(squares),
+                  in(fields_.b));
   });
   return std::sqrt(squares);
 }
@@ -332,9 +332,8 @@ std::vector<double> HeatEquation<System>::inflows(double& rounding) const {
 template <class System>
 double HeatEquation<System>::heat_flow(int condition) const {
   double flow = 0;
-  parallel_reduce("heat flow", on(queue_), system_.node_count(),
-                  HeatFlow<decltype(fields_.conditions), Field>{fields_.conditions, fields_.b, condition},
-                  flow);
+  launch_reduce(on(queue_).named("heat flow"), system_.node_count(), HeatFlow{condition}, Sum(flow),
+                in(fields_.conditions), in(fields_.b));
   return flow;
 }
 

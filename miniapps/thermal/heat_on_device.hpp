@@ -60,8 +60,8 @@ class HeatOnDevice final : public Heat {
 
   TemperatureRange range() const override {
     FieldExtremes range{};
-    parallel_reduce("range of temperature", on(heat_.queue()), node_count(),
-                    FieldRange<Field>{heat_.fields().temperature}, range);
+    launch_reduce(on(heat_.queue()).named("range of temperature"), node_count(), FieldRange{}, range,
+                  in(heat_.fields().temperature));
     return {range.least, range.greatest};
   }
 

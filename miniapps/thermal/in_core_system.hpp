@@ -121,28 +121,27 @@ class InCoreSystem {
     else assemble<MatrixTerm>(coefficients, times);
   }
   void eliminate() {
-    parallel_for("eliminate given temperatures", on(queue_), node_count(),
-                 each_row(EliminateGiven{fields_.conditions, fields_.given, fields_.lift, has_film_}));
+    launch(on(queue_).named("eliminate given temperatures"), node_count(),
+           EachRow<EliminateGiven>{{has_film_}}, in(matrix_.graph().row_map()), in(matrix_.graph().entries()),
+           inout(matrix_.values()), in(fields_.conditions), in(fields_.given), inout(fields_.lift));
   }
 
   ResidualSquares residual() const {
     ResidualSquares squares{};
-    parallel_reduce("true residual", on(queue_), node_count(),
-                    ReduceRows{each_row(TrueResidual{fields_.conditions, fields_.b, fields_.y})}, squares);
+    reduce_rows<TrueResidual>("true residual", squares, in(fields_.conditions), in(fields_.b), in(fields_.y));
     return squares;
   }
   double greatest_coupling() const {
     double greatest = 0;
-    parallel_reduce("greatest coupling", on(queue_), node_count(),
-                    ReduceRows{each_row(GreatestCoupling{fields_.conditions})}, greatest);
+    reduce_rows<GreatestCoupling>("greatest coupling", greatest, in(fields_.conditions));
     return greatest;
   }
   HeatIntegrals integrals(const Problem& problem, double rate) const {
-    const auto arrays = element_arrays();
     HeatIntegrals sums{};
-    parallel_reduce(
-        "integrals", on(queue_), mesh_.element_count(),
-        Integrals<std::remove_const_t<decltype(arrays)>>{arrays, problem.beta, problem.sink, rate}, sums);
+    launch_reduce(on(queue_).named("integrals"), mesh_.element_count(),
+                  Integrals{problem.beta, problem.sink, rate}, sums, in(mesh_.element_nodes),
+                  in(mesh_.coordinates), in(mesh_.element_blocks), in(materials_), in(fields_.temperature),
+                  in(fields_.change));
     return sums;
   }
 
@@ -241,10 +240,11 @@ class InCoreSystem {
         mesh_.element_nodes, mesh_.coordinates,   mesh_.element_blocks,
         materials_,          fields_.temperature, fields_.change};
   }
-  template <class Operation>
-  auto each_row(const Operation& operation) const {
-    const auto& graph = matrix_.graph();
-    return EachRow{graph.row_map(), graph.entries(), matrix_.values(), operation};
+  template <class Operation, class Value, class... Numbers>
+  void reduce_rows(const char* label, Value& value, const Numbers&... numbers) const {
+    launch_reduce(on(queue_).named(label), node_count(), EachRow<Operation>{}, value,
+                  in(matrix_.graph().row_map()), in(matrix_.graph().entries()), in(matrix_.values()),
+                  numbers...);
   }
   auto matrix_places() const {
     const auto& graph = matrix_.graph();

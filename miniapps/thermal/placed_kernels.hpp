@@ -51,12 +51,12 @@ struct PlacedContributions {
   }
 };
 
-/// The entries of a block, for fem::find_entry.
-template <class Entries>
-struct EntriesOfBlock {
-  const Entries& entries;
+/// The entries of a block, or their values.
+template <class Array>
+struct OfBlock {
+  const Array& array;
   index_t block;
-  STRATA_FUNCTION std::int32_t operator()(index_t k) const { return entries(block, k); }
+  STRATA_FUNCTION decltype(auto) operator()(index_t k) const { return array(block, k); }
 };
 
 /// GatherRows: what the elements of a node stored is added up, elements in the mesh's order, from 0 on. Sums
@@ -99,7 +99,7 @@ struct GatherPlacedRows {
       }
       for (index_t s = 0; s < end - begin; ++s) values(block, begin + s) = sums[s];
     } else {
-      const EntriesOfBlock<Entries> columns{entries, block};
+      const OfBlock<Entries> columns{entries, block};
       for (index_t k = begin; k < end; ++k) values(block, k) = T(0);
       for (index_t k = offsets(place); k < offsets(place + 1); ++k) {
         const index_t e = corners(k) >> 3;
@@ -132,60 +132,23 @@ struct GatherPlacedVector {
   }
 };
 
-/// MatrixRow, of a block.
-template <class Entries, class Values>
-struct PlacedRow {
-  const Entries& entries;
-  const Values& values;
-  index_t block, begin, end;
-  STRATA_FUNCTION index_t column(index_t k) const { return entries(block, k); }
-  STRATA_FUNCTION decltype(auto) value(index_t k) const { return values(block, k); }
-};
-
-/// EachRow: operation(i, row), i being the mesh's number of the node, for the operation that make(numbers...)
-/// makes of numbers of nodes.
-template <class Make>
-struct EachPlacedRow {
+/// EachRow, i being the mesh's number of the node.
+template <class Operation>
+struct EachPlacedRow : Operation {
   static constexpr bool last_index_fastest = true;
   index_t nodes;
-  Make make;
 
   template <class NodeAt, class Begins, class Entries, class Values, class... Numbers>
   STRATA_FUNCTION void operator()(index_t block, index_t r, const NodeAt& node_at, const Begins& begins,
-                                  const Entries& entries, const Values& values,
-                                  const Numbers&... numbers) const {
+                                  const Entries& entries, const Values& values, Numbers&&... numbers) const {
     const index_t place = row_block * block + r;
     if (place >= nodes) return;
-    make(numbers...)(node_at(place), PlacedRow<Entries, Values>{entries, values, block, begins(block, r),
-                                                                begins(block, r + 1)});
-  }
-};
-struct MakeEliminateGiven {
-  bool has_film;
-  STRATA_FUNCTION auto operator()(const auto& conditions, const auto& given, const auto& lift) const {
-    return EliminateGiven{conditions, given, lift, has_film};
-  }
-};
-
-/// GreatestCoupling.
-struct GreatestPlacedCoupling {
-  using value_type = double;
-  static constexpr bool any_order = true, last_index_fastest = true;
-  index_t nodes;
-
-  template <class NodeAt, class Begins, class Entries, class Values, class Conditions>
-  STRATA_FUNCTION void operator()(index_t block, index_t r, const NodeAt& node_at, const Begins& begins,
-                                  const Entries& entries, const Values& values, const Conditions& conditions,
-                                  double& greatest) const {
-    const index_t place = row_block * block + r;
-    if (place >= nodes) return;
-    GreatestCoupling<Conditions>{conditions}(
+    const OfBlock<Entries> columns{entries, block};
+    const OfBlock<Values> own{values, block};
+    Operation::operator()(
         node_at(place),
-        PlacedRow<Entries, Values>{entries, values, block, begins(block, r), begins(block, r + 1)}, greatest);
-  }
-  STRATA_FUNCTION static void init(double& greatest) { greatest = 0; }
-  STRATA_FUNCTION static void join(double& greatest, const double& other) {
-    if (!(other <= greatest)) greatest = other;  // lets NaN through
+        MatrixRow<OfBlock<Entries>, OfBlock<Values>>{columns, own, begins(block, r), begins(block, r + 1)},
+        numbers...);
   }
 };
 
@@ -204,16 +167,13 @@ struct ProductsOfRow {
   STRATA_FUNCTION auto product(index_t k) const { return row.value(k) * x(row.column(k)); }
 };
 
-template <class X, class Y>
 struct ApplyRow {
-  using T = typename Y::value_type;
   RowOperation operation;
   int group;  // as linear::spmv has it
-  const X& x;
-  const Y& y;
 
-  template <class Row>
-  STRATA_FUNCTION void operator()(index_t i, const Row& row) const {
+  template <class Row, class X, class Y>
+  STRATA_FUNCTION void operator()(index_t i, const Row& row, const X& x, const Y& y) const {
+    using T = typename Y::value_type;
     T result = T(0);
     if (operation == RowOperation::Product) {
       result = linear::sum_of_row<T>(ProductsOfRow<Row, X>{row, x}, row.begin, row.end, group);
@@ -228,18 +188,10 @@ struct ApplyRow {
     }
     y(i) = result;
   }
-};
-struct MakeApplyRow {
-  RowOperation operation;
-  int group;
-  template <class X, class Y>
-  STRATA_FUNCTION ApplyRow<X, Y> operator()(const X& x, const Y& y) const {
-    return {operation, group, x, y};
-  }
   // Of those that read no x.
-  template <class Y>
-  STRATA_FUNCTION ApplyRow<Y, Y> operator()(const Y& y) const {
-    return {operation, group, y, y};
+  template <class Row, class Y>
+  STRATA_FUNCTION void operator()(index_t i, const Row& row, const Y& y) const {
+    (*this)(i, row, y, y);
   }
 };
 
@@ -259,16 +211,12 @@ struct BlockRows {
   STRATA_FUNCTION T value(index_t i, index_t k) const { return values(i / row_block, k); }
   /// By one thread.
   STRATA_FUNCTION T row(index_t i) const {
-    return linear::sum_of_row<T>(ProductsOfRow<OneRow, X>{{*this, i}, x}, begin(i), end(i));
+    const OfBlock<Entries> columns{entries, i / row_block};
+    const OfBlock<Values> own{values, i / row_block};
+    using Row = MatrixRow<OfBlock<Entries>, OfBlock<Values>>;
+    const Row row{columns, own, begin(i), end(i)};
+    return linear::sum_of_row<T>(ProductsOfRow<Row, X>{row, x}, row.begin, row.end);
   }
-
- private:
-  struct OneRow {
-    const BlockRows& rows;
-    index_t i;
-    STRATA_FUNCTION index_t column(index_t k) const { return rows.column(i, k); }
-    STRATA_FUNCTION T value(index_t k) const { return rows.value(i, k); }
-  };
 };
 /// y = A x by `Lanes` threads a row: a factory.
 template <int Lanes>
@@ -284,24 +232,13 @@ struct MultiplyByLanes {
 };
 
 /// What TrueResidual adds up, of each node.
-template <class B, class Y, class Doubles>
 struct StoreResidual {
-  const B& b;
-  const Y& y;
-  const Doubles &rest, &magnitude;
-
   template <class Row>
-  STRATA_FUNCTION void operator()(index_t i, const Row& row) const {
+  STRATA_FUNCTION void operator()(index_t i, const Row& row, const auto& b, const auto& y, const auto& rest,
+                                  const auto& magnitude) const {
     const ResidualOfRow result = residual_of_row(row, static_cast<double>(b(i)), y);
     rest(i) = result.rest;
     magnitude(i) = result.magnitude;
-  }
-};
-struct MakeStoreResidual {
-  template <class B, class Y, class Doubles>
-  STRATA_FUNCTION StoreResidual<B, Y, Doubles> operator()(const B& b, const Y& y, const Doubles& rest,
-                                                          const Doubles& magnitude) const {
-    return {b, y, rest, magnitude};
   }
 };
 /// And the sums over free nodes.
@@ -316,22 +253,6 @@ struct SumOfResiduals {
   }
   STRATA_FUNCTION static void init(value_type& squares) { squares = {}; }
   STRATA_FUNCTION static void join(value_type& squares, const value_type& other) { squares.add(other); }
-};
-
-/// Integrals, of elements in the mesh's own order.
-struct PlacedIntegrals {
-  using value_type = HeatIntegrals;
-  double beta, sink, rate;
-
-  template <class Nodes, class Coordinates, class Blocks, class Materials, class Field>
-  STRATA_FUNCTION void operator()(index_t e, const Nodes& nodes, const Coordinates& coordinates,
-                                  const Blocks& blocks, const Materials& materials, const Field& temperature,
-                                  const Field& change, value_type& sum) const {
-    using Arrays = ElementArrays<Nodes, Coordinates, Blocks, Materials, Field>;
-    Integrals<Arrays>{{nodes, coordinates, blocks, materials, temperature, change}, beta, sink, rate}(e, sum);
-  }
-  STRATA_FUNCTION static void init(value_type& sum) { sum = {}; }
-  STRATA_FUNCTION static void join(value_type& sum, const value_type& other) { sum.add(other); }
 };
 
 }  // namespace strata::inline STRATA_ABI::thermal

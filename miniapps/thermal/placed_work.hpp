@@ -277,8 +277,8 @@ class PlacedWork final : public PlacedLoops<miniapp::DeviceOf<Where>, T> {
         out(values_, own),  // a work item writes entries of a node; those after the last node's nobody reads
         written(numbers_.b.array()));
     s.loop("eliminate given temperatures", row_work(),
-           EachPlacedRow<MakeEliminateGiven>{mesh_.nodes, {has_film_}}, in(mesh_.node_at, places_of()),
-           begins(), in(mesh_.entries), inout(values_), read(numbers_.conditions.array(), neighbours_of()),
+           EachPlacedRow<EliminateGiven>{{has_film_}, mesh_.nodes}, in(mesh_.node_at, places_of()), begins(),
+           in(mesh_.entries), inout(values_), read(numbers_.conditions.array(), neighbours_of()),
            read(numbers_.given.array(), neighbours_of()),
            resident(inout(numbers_.lift.array(), of_nodes(places_of()))));
   }
@@ -295,21 +295,21 @@ class PlacedWork final : public PlacedLoops<miniapp::DeviceOf<Where>, T> {
   }
   void declare_rows(Steps& s) const {
     s.loop("rows", row_work(), by_step([this](int) {
-             return EachPlacedRow<MakeApplyRow>{mesh_.nodes, {operation_, group_}};
+             return EachPlacedRow<ApplyRow>{{operation_, group_}, mesh_.nodes};
            }),
            in(mesh_.node_at, places_of()), begins(), in(mesh_.entries), in(values_),
            read(x_, neighbours_of()), written(result_));
   }
   void declare_residual(Steps& s) const {
-    s.loop("residuals", row_work(), EachPlacedRow<MakeStoreResidual>{mesh_.nodes, {}},
+    s.loop("residuals", row_work(), EachPlacedRow<StoreResidual>{{}, mesh_.nodes},
            in(mesh_.node_at, places_of()), begins(), in(mesh_.entries), in(values_),
            read(numbers_.b.array(), places_of()), read(numbers_.y.array(), neighbours_of()),
            written(rest_ ? rest_ : doubles("residuals")),
            written(magnitude_ ? magnitude_ : doubles("magnitudes of rows")));
   }
   void declare_coupling(Steps& s) {
-    s.loop_reduce("greatest coupling", row_work(), GreatestPlacedCoupling{mesh_.nodes}, coupling_values_,
-                  in(mesh_.node_at, places_of()), begins(), in(mesh_.entries), in(values_),
+    s.loop_reduce("greatest coupling", row_work(), EachPlacedRow<GreatestCoupling>{{}, mesh_.nodes},
+                  coupling_values_, in(mesh_.node_at, places_of()), begins(), in(mesh_.entries), in(values_),
                   read(numbers_.conditions.array(), places_of()));
   }
   // Sums over elements are made in the mesh's own order. Where that is not the order of places nodes of a
@@ -328,7 +328,7 @@ class PlacedWork final : public PlacedLoops<miniapp::DeviceOf<Where>, T> {
   template <class Any, class... NodeNumbers>
   void add_rows(Any& where, RowOperation operation, const NodeNumbers&... numbers) const {
     linear::launch_or_add(
-        "rows", where, row_work(), EachPlacedRow<MakeApplyRow>{mesh_.nodes, {operation, group_}},
+        "rows", where, row_work(), EachPlacedRow<ApplyRow>{{operation, group_}, mesh_.nodes},
         in(mesh_.node_at, places_of()), begins(), in(mesh_.entries), in(values_), numbers...);
   }
   template <int Lanes, class Any>
@@ -432,7 +432,7 @@ class PlacedWork final : public PlacedLoops<miniapp::DeviceOf<Where>, T> {
   // What kernels of the next run have, and their results.
   Coefficients<T> coefficients_;
   RowOperation operation_ = RowOperation::Product;
-  PlacedIntegrals integrals_kernel_{};
+  Integrals integrals_kernel_{};
   std::vector<double> coupling_values_;
   std::vector<HeatIntegrals> integral_values_;
 
