@@ -66,6 +66,12 @@ struct ElementContributions {
         if constexpr (i != j) matrix(e, column, row) = value;
       });
   }
+  // Without the matrix.
+  STRATA_FUNCTION void operator()(auto e, auto nodes, auto coordinates, auto blocks, auto materials,
+                                  auto temperature, auto change, auto vector) const {
+    static_assert((Kind & MatrixTerm) == 0);
+    (*this)(e, nodes, coordinates, blocks, materials, temperature, change, vector, vector);
+  }
 };
 
 /// The work of a launch of that on `elements` elements: small blocks, as the kernel takes many registers.

@@ -34,25 +34,16 @@ struct EachRow : Operation {
   }
 };
 
-/// Condition `number` takes the listed nodes.
-template <class T>
-struct GiveTemperature {
+/// Condition `number` takes the listed nodes, with one temperature or those of a field.
+template <class Value>
+struct Give {
   std::int32_t number;
-  T value;
+  Value value;
   STRATA_FUNCTION void operator()(auto i, auto list, auto conditions, auto given) const {
     const auto node = list(i);
     conditions(node) = number;
-    given(node) = value;
-  }
-};
-
-/// The same with a temperature for each node: `values` has those of all nodes.
-struct GiveValues {
-  std::int32_t number;
-  STRATA_FUNCTION void operator()(auto i, auto list, auto values, auto conditions, auto given) const {
-    const auto node = list(i);
-    conditions(node) = number;
-    given(node) = values(node);
+    if constexpr (std::is_arithmetic_v<Value>) given(node) = value;
+    else given(node) = value(node);
   }
 };
 
@@ -116,11 +107,6 @@ struct AddSquare {
   }
 };
 
-/// y = b: the solution of a system without load, whose matrix couples no given nodes.
-struct SetLoad {
-  STRATA_FUNCTION void operator()(auto i, auto b, auto y) const { y(i) = b(i); }
-};
-
 /// T = given temperatures, where there are.
 struct SetGiven {
   STRATA_FUNCTION void operator()(auto i, auto conditions, auto given, auto temperature) const {
@@ -148,23 +134,36 @@ struct StepSize {
 
 /// Kirchhoff's transformation undone (element_system.hpp): y is the change of T + beta T^2/2, which as a
 /// whole gives T where (1 + beta T)^2 = (1 + beta T_old)^2 + 2 beta y. `change` adds up what the steps
-/// change.
-template <class T>
+/// change. `Frozen`: T += y, of a step at a frozen conductivity, but no node's conductivity falls below a
+/// tenth of what it was.
+template <class T, bool Frozen>
 struct TakeStep {
   using value_type = StepSize<T>;
   T beta;
 
   STRATA_FUNCTION void operator()(index_t i, auto temperature, auto change, auto y, value_type& size) const {
     const T old = temperature(i), relative = T(1) + beta * old;
-    const T square = relative * relative + T(2) * beta * y(i);
-    if (!(relative > T(0) && square > T(0))) {
-      size.conductivity = T(0);  // NaN comes here, too
-      return;
+    T step, taken, next_relative;
+    if constexpr (Frozen) {
+      step = y(i);
+      const bool falls = beta * step < T(-0.9) * relative;
+      taken = falls ? T(-0.9) * relative / beta : step;
+      // Held back by the limit again and again, it ends at rounding.
+      const T least = sizeof(T) == 4 ? T(1e-5) : T(1e-13);
+      next_relative = T(1) + beta * (old + taken);
+      if (!(next_relative > least)) next_relative = T(0);
+    } else {
+      const T square = relative * relative + T(2) * beta * y(i);
+      if (!(relative > T(0) && square > T(0))) {
+        size.conductivity = T(0);  // NaN comes here, too
+        return;
+      }
+      next_relative = std::sqrt(square);
+      step = taken = T(2) * y(i) / (relative + next_relative);
     }
-    const T next_relative = std::sqrt(square);
-    const T step = T(2) * y(i) / (relative + next_relative), next = old + step;
+    const T next = old + taken;
     temperature(i) = next;
-    change(i) += step;
+    change(i) += taken;
     join(size, {step < 0 ? -step : step, next < 0 ? -next : next, next_relative});
   }
   STRATA_FUNCTION static void init(value_type& size) { size = {T(0), T(0), T(1)}; }
@@ -175,34 +174,11 @@ struct TakeStep {
   }
 };
 
-/// T += y, of a step at a frozen conductivity, but no node's conductivity falls below a tenth of what it was.
-template <class T>
-struct TakeFrozenStep {
-  using value_type = StepSize<T>;
-  T beta;
-
-  STRATA_FUNCTION void operator()(index_t i, auto temperature, auto change, auto y, value_type& size) const {
-    const T step = y(i), old = temperature(i), relative = T(1) + beta * old;
-    const bool falls = beta * step < T(-0.9) * relative;
-    const T taken = falls ? T(-0.9) * relative / beta : step, next = old + taken;
-    temperature(i) = next;
-    change(i) += taken;
-    // Held back by the limit again and again, it ends at rounding.
-    const T next_relative = T(1) + beta * next, least = sizeof(T) == 4 ? T(1e-5) : T(1e-13);
-    TakeStep<T>::join(size, {step < 0 ? -step : step, next < 0 ? -next : next,
-                             next_relative > least ? next_relative : T(0)});
-  }
-  STRATA_FUNCTION static void init(value_type& size) { TakeStep<T>::init(size); }
-  STRATA_FUNCTION static void join(value_type& size, const value_type& other) {
-    TakeStep<T>::join(size, other);
-  }
-};
-
 /// Sums over the rows of free nodes, in double: of the squares of b - A y, of b, and of the sums of |a_ij
 /// y_j|, to which rounding is in proportion.
 struct ResidualSquares {
   double residual, right_hand_side, magnitude;
-  STRATA_FUNCTION void add(const ResidualSquares& other) {
+  STRATA_FUNCTION void operator+=(const ResidualSquares& other) {
     residual += other.residual;
     right_hand_side += other.right_hand_side;
     magnitude += other.magnitude;
@@ -223,18 +199,14 @@ STRATA_FUNCTION ResidualOfRow residual_of_row(const Row& row, double own, const 
   return result;
 }
 struct TrueResidual {
-  using value_type = ResidualSquares;
-
   template <class Row>
   STRATA_FUNCTION void operator()(index_t i, const Row& row, const auto& conditions, const auto& b,
-                                  const auto& y, value_type& squares) const {
+                                  const auto& y, ResidualSquares& squares) const {
     if (conditions(i) != free_node) return;
     const auto own = static_cast<double>(b(i));
     const ResidualOfRow of_row = residual_of_row(row, own, y);
-    squares.add({of_row.rest * of_row.rest, own * own, of_row.magnitude * of_row.magnitude});
+    squares += {of_row.rest * of_row.rest, own * own, of_row.magnitude * of_row.magnitude};
   }
-  STRATA_FUNCTION static void init(value_type& squares) { squares = {}; }
-  STRATA_FUNCTION static void join(value_type& squares, const value_type& other) { squares.add(other); }
 };
 
 /// The greatest entry beside the diagonal over the diagonal, of the rows of free nodes.
@@ -292,7 +264,7 @@ struct FieldRange {
 /// temperatures rounding is in proportion.
 struct HeatIntegrals {
   double volume, temperature, source, sink, stored, stored_magnitude, conductivity, storage;
-  STRATA_FUNCTION void add(const HeatIntegrals& other) {
+  STRATA_FUNCTION void operator+=(const HeatIntegrals& other) {
     volume += other.volume;
     temperature += other.temperature;
     source += other.source;
@@ -304,12 +276,11 @@ struct HeatIntegrals {
   }
 };
 struct Integrals {
-  using value_type = HeatIntegrals;
   double beta, sink, rate;
 
   STRATA_FUNCTION void operator()(index_t e, const auto& nodes, const auto& coordinates, const auto& blocks,
                                   const auto& materials, const auto& temperature, const auto& change,
-                                  value_type& sum) const {
+                                  HeatIntegrals& sum) const {
     ElementInput<double> element;
     read_element<StateTerm>(e, nodes, coordinates, blocks, materials, temperature, change, element);
     Metric<double> metric;
@@ -322,13 +293,16 @@ struct Integrals {
     for (int q = 0; q < 8; ++q) {
       const double volume = metric.volume[q], t = state[q], relative = 1 + beta * t,
                    flow = metric.flow[0][q] + metric.flow[1][q] + metric.flow[2][q];
-      sum.add({volume, volume * t, volume * element.material[source_column], volume * sink * t * t,
-               volume * storage * changes[q], volume * storage * (changes[q] < 0 ? -changes[q] : changes[q]),
-               conductivity * (relative < 0 ? -relative : relative) * flow, storage * volume});
+      sum += {volume,
+              volume * t,
+              volume * element.material[source_column],
+              volume * sink * t * t,
+              volume * storage * changes[q],
+              volume * storage * (changes[q] < 0 ? -changes[q] : changes[q]),
+              conductivity * (relative < 0 ? -relative : relative) * flow,
+              storage * volume};
     }
   }
-  STRATA_FUNCTION static void init(value_type& sum) { sum = {}; }
-  STRATA_FUNCTION static void join(value_type& sum, const value_type& other) { sum.add(other); }
 };
 
 }  // namespace strata::inline STRATA_ABI::thermal

@@ -1,21 +1,13 @@
-// HeatEquation: the heat equation (element_system.hpp) on a mesh, on one device.
-//
-//   using System = InCoreSystem<PlainArrays<Cuda>, double>;   // or PlacedSystem<Cuda, double>
-//   HeatEquation<System> heat(System(mesh, problem, settings), problem, settings);
-//   heat.give(select_nodes(mesh, "top"), 100.0);       // later calls win where lists overlap
-//   heat.solve_steady();                               // or heat.step(dt), again and again
-//   heat.fields().temperature                          // the solution, a number a node
+// HeatEquation: implements Heat (heat.hpp): the heat equation (element_system.hpp) on a mesh, with numbers of
+// nodes on one device. For the device sources.
 //
 // Given temperatures hold at all times, also at the begin of a step: what the state has at those nodes is of
 // no effect (but GivenStart::Jump makes its difference a change of the step). A step without
 // temperature-dependent terms is solved for its change, to the tolerance times what drives this change, by
 // one matrix as long as dt stays; nothing but the conjugate gradients waits.
 //
-// The system has the matrix and what makes it: on the device (in_core_system.hpp), or in parts on several, or
-// in slices that go through it (placed_system.hpp). Everything else is here, once, on one device.
-//
-// A solve enqueues on a queue of its own and waits for it; the fields may be read by any queue afterwards.
-// Used by one thread at a time. Errors: SolverError, OutOfMemory, those of the launches.
+// The system has the matrix and what makes it, on the device, or in parts on several, or in slices that go
+// through it (system_at.hpp). Everything else is here, once, on one device and one queue.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -23,153 +15,109 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include <strata/algorithms/linear/conjugate_gradients.hpp>
-#include <strata/miniapps/fem/face_areas.hpp>
-#include <strata/miniapps/thermal/boomeramg.hpp>
-#include <strata/miniapps/thermal/boundary_kernels.hpp>
-#include <strata/miniapps/thermal/heat_fields.hpp>
+#include <strata/miniapps/common/report.hpp>
 #include <strata/miniapps/thermal/inflow_kernels.hpp>
+#include <strata/miniapps/thermal/make_heat.hpp>
+#include <strata/miniapps/thermal/system.hpp>
 
 namespace strata::inline STRATA_ABI::thermal {
 
-/// `System`: InCoreSystem or PlacedSystem.
-template <class System>
-class HeatEquation {
+template <class Device, class T>
+class HeatEquation final : public Heat {
  public:
-  using Device = typename System::Device;
-  using T = typename System::T;
-  using Fields = HeatFields<Device, T>;
-  using Field = typename Fields::Field;
-
   /// Allocates the fields; all temperatures are free and 0.
-  HeatEquation(System system, const Problem& problem, const SolveSettings& settings);
+  HeatEquation(std::unique_ptr<System<Device, T>> system, const Problem& problem,
+               const SolveSettings& settings, const HeatSetup& setup);
 
-  /// The bytes that fields and workspace of the solver take on the device.
-  static index_t vector_bytes(index_t nodes, const Problem& problem, const SolveSettings& settings) {
-    const auto rounded = [](index_t bytes) { return (bytes + granule - 1) / granule * granule; };
-    const int vectors =
-        Fields::field_count(problem) + Solver::vector_count(cg_options(settings)) + System::vector_count;
-    return vectors * rounded(nodes * static_cast<index_t>(sizeof(T))) + rounded(4 * nodes) +
-           rounded(static_cast<index_t>(problem.materials.size() * material_columns * sizeof(T))) +
-           5 * granule;
-  }
+  const HeatSetup& setup() const override { return setup_; }
+  const Problem& problem() const override { return problem_; }
+  fem::HostMesh mesh() const override { return system_->host_mesh(); }
 
-  /// Gives nodes a temperature; returns the number of the condition, 0 for the first.
-  template <class List>
-  int give(const List& nodes, double value) {
-    parallel_for("give temperatures", on(queue_), nodes.extent(0),
-                 with(GiveTemperature<T>{conditions_, static_cast<T>(value)}, nodes, fields_.conditions,
-                      fields_.given));
-    return given();
+  int give(const std::string& selector, double value) override {
+    check_temperature(value, is_float, "the temperature of " + selector);
+    return give_any(selector, static_cast<T>(value));
   }
-  /// The same with a temperature for each node, that of its number in `values`, which has one for all nodes.
-  template <class List>
-  int give_values(const List& nodes, const Field& values) {
-    parallel_for("give temperatures", on(queue_), nodes.extent(0),
-                 with(GiveValues{conditions_}, nodes, values, fields_.conditions, fields_.given));
-    return given();
+  int give(const std::string& selector, const std::vector<double>& of_nodes) override {
+    const Field values = create<Field>("given numbers", nodes_, on(queue_.device()));
+    set(values, of_nodes);
+    return give_any(selector, values);
   }
-  /// The same by the host, with a list of its own: value_of(node). Needs no memory of the device.
-  template <class F>
-  int give_by_host(const std::vector<std::int32_t>& nodes, const F& value_of) {
-    const auto conditions = create_mirror(fields_.conditions);
-    const auto given_values = create_mirror(fields_.given);
-    deep_copy(conditions, fields_.conditions);
-    deep_copy(given_values, fields_.given);
-    for (const std::int32_t node : nodes) {
-      conditions(node) = conditions_;
-      given_values(node) = static_cast<T>(value_of(node));
-    }
-    deep_copy(fields_.conditions, conditions);
-    deep_copy(fields_.given, given_values);
-    return given();
-  }
-  /// Lets heat in through faces with these areas; returns the number of the inflow, 0 for the first.
-  int add_inflow(const fem::NodeAreas& faces, const Inflow& inflow);
-  /// Sets all temperatures: the first guess, or the state at time 0.
-  void set_temperature(double value) {
+  int add_inflow(const std::string& selector, const Inflow& inflow) override;
+  void set_temperature(double value) override {
+    check_temperature(value, is_float, "--initial");
     deep_copy(fields_.temperature, static_cast<T>(value));
-    forget_load();
+    load_ = 0;
   }
-  /// To be called when temperatures were set in other ways: what was to be solved is no measure any more.
-  void forget_load() { load_ = 0; }
+  void set_temperatures(const std::vector<double>& of_nodes) override {
+    set(fields_.temperature, of_nodes);
+    load_ = 0;
+  }
+  std::vector<double> temperatures() const override { return numbers_on_host(fields_.temperature); }
+  TemperatureRange range() const override {
+    FieldExtremes range{};
+    launch_reduce(on(queue_).named("range of temperature"), nodes_, FieldRange{}, range,
+                  in(fields_.temperature));
+    return {range.least, range.greatest};
+  }
 
-  /// SolverError unless the steady solution is unique: some temperature is given, or there is convection or a
-  /// sink.
-  void require_unique() const {
+  void require_unique() const override {
     if (conditions_ == 0 && problem_.sink == 0 && !has_convection_) fail_singular();
   }
-  /// Solves for the state that does not change in time.
-  void solve_steady();
-  /// Makes the state at time 0 the one that the first step starts from.
-  void start() {
+  void solve_steady() override;
+  void start() override {
     if (settings_.start == GivenStart::Given) set_given();
     queue_.wait();
   }
-  /// Steps on by dt.
-  void step(double dt);
+  void step(double dt) override;
 
-  /// The stages of a linear steady solve, for those who time them: the matrix and right-hand side, in the way
-  /// of the settings (other solves store contributions, whatever those say); given temperatures; the
-  /// solution.
-  void assemble();
-  void eliminate();
-  void solve();
+  // Of the settings' way to assemble; other solves store contributions, whatever those say.
+  void assemble() override;
+  void add_load(const std::vector<double>& of_nodes) override {
+    set(fields_.lift, of_nodes);  // which is free until eliminate()
+    linear::axpy(on(queue_), T(1), fields_.lift, fields_.b);
+    queue_.wait();
+  }
+  double greatest_coupling() const override { return system_->greatest_coupling(); }
+  void eliminate() override;
+  void solve() override;
+  HeatSystem system() const override {
+    HeatSystem system = system_->matrix_on_host();
+    system.b = numbers_on_host(fields_.b);
+    return system;
+  }
 
-  /// Adds heat that is made at each node, `load`, to the right-hand side; between assemble() and eliminate(),
-  /// when fields().lift is free for it.
-  void add_load(const Field& load) { linear::axpy(on(queue_), T(1), load, fields_.b); }
-  /// The greatest entry beside the diagonal, over the diagonal of its row, of the rows of free nodes; between
-  /// assemble() and eliminate(). Where none is positive, temperatures keep to the given ones unless there is
-  /// a source.
-  double greatest_coupling() const;
-  /// How well the last system is solved, computed anew; before compute_balance().
-  LinearResidual residual() const;
+  LinearResidual residual() const override;
+  HeatState state(double dt) override;
 
-  /// The balance of each node at the state: heat that comes in, less what it takes up. 0 at free nodes of a
-  /// solution; at others it is minus the heat that the surroundings give. Overwrites fields().b. After
-  /// step(dt), dt; else 0.
-  void compute_balance(double dt);
-  /// Heat that flows in through the nodes of a condition in a unit of time; after compute_balance.
-  double heat_flow(int condition) const;
-  /// Heat that comes in at the state, of each inflow; adds to `rounding` what their rounding is in proportion
-  /// to.
-  std::vector<double> inflows(double& rounding) const;
-
-  const System& system() const { return system_; }
-  const Fields& fields() const { return fields_; }
-  const Problem& problem() const { return problem_; }
-  const Queue<Device>& queue() const { return queue_; }
-  int condition_count() const { return conditions_; }
-  const SolveStatistics& statistics() const { return statistics_; }
-  const SolveTimes& times() const { return times_; }
-  void reset_times() { times_ = {}; }
+  StreamTotals streamed() const override { return system_->totals(); }
+  const SolveStatistics& statistics() const override { return statistics_; }
+  const SolveTimes& times() const override { return times_; }
+  void reset_times() override { times_ = {}; }
 
  private:
-  using Solver = typename System::Solver;
+  using Field = NodeField<Device, T>;
   static constexpr double none = -1;
-  static constexpr index_t granule = 512;  // of memory
-  static constexpr bool is_in_host_memory = Device::memory_space::host_accessible;
+  static constexpr bool is_float = sizeof(T) == 4;
 
-  int given() {
+  static void set(const Field& field, const std::vector<double>& of_nodes) {
+    const auto host = create_mirror(field);
+    for (index_t n = 0; n < host.extent(0); ++n)
+      host(n) = static_cast<T>(of_nodes.at(static_cast<std::size_t>(n)));
+    deep_copy(field, host);
+  }
+  template <class Value>
+  int give_any(const std::string& selector, const Value& value) {
+    const auto nodes = system_->select(selector);
+    parallel_for("give temperatures", on(queue_), nodes.extent(0),
+                 with(Give<Value>{conditions_, value}, nodes, fields_.conditions, fields_.given));
     queue_.wait();
     matrix_rate_ = none;
-    forget_load();
+    load_ = 0;
     return conditions_++;
-  }
-  static linear::CgOptions cg_options(const SolveSettings& settings) {
-    linear::CgOptions options;
-    options.max_iterations = settings.max_iterations;
-    options.preconditioner = settings.preconditioner;
-    options.chebyshev_degree = settings.chebyshev_degree;
-    options.backend = settings.backend;
-    if (settings.watch)
-      options.watch = [watch = settings.watch](const linear::CgResult& so_far) {
-        watch(so_far.iterations,
-              so_far.right_hand_side > 0 ? so_far.residual / so_far.right_hand_side : so_far.residual);
-      };
-    return options;
   }
   void set_given();
   void begin_step();
@@ -179,30 +127,35 @@ class HeatEquation {
   void solve_change(double rate);
   void solve_newton(double rate);
   double assemble_newton(double rate);
+  template <bool Frozen>
   StepSize<T> take_step();
-  StepSize<T> take_frozen_step();
-  template <class Work>
-  void timed(double& seconds, const Work& work) const {
-    thermal::timed(queue_, seconds, work);
+  // The balance of each node at the state: heat that comes in, less what it takes up. 0 at free nodes of a
+  // solution; at others it is minus the heat that the surroundings give. Overwrites b. After step(dt), dt;
+  // else 0.
+  void compute_balance(double dt) {
+    system_->assemble_vector(coefficients(dt > 0 ? 1 / dt : 0));
+    add_inflows(true);
   }
+  double heat_flow(int condition) const;
+  std::vector<double> inflows(double& rounding) const;
+  void timed(double& seconds, const auto& work) const { thermal::timed(queue_, seconds, work); }
   Coefficients<T> coefficients(double rate) const {
     return {static_cast<T>(problem_.beta), static_cast<T>(problem_.sink), static_cast<T>(rate), is_frozen_};
   }
   double solve_system(double relative, double absolute);  // returns |b|
-  void prepare_boomeramg();
   // What may be left of a step whose right-hand side is next to nothing, beside those of the steps before: a
   // state that comes to rest needs no further solving, and squares of it would underflow.
   double floor(double tolerance) const {
     return tolerance * static_cast<double>(std::numeric_limits<T>::epsilon()) * load_;
   }
 
-  System system_;
+  HeatSetup setup_;
   Problem problem_;
   SolveSettings settings_;
+  std::unique_ptr<System<Device, T>> system_;
   Queue<Device> queue_;
-  Fields fields_;
-  Solver cg_;
-  std::unique_ptr<BoomerAmg> boomeramg_;  // of the matrix as it is
+  index_t nodes_;
+  HeatFields<Device, T> fields_;
   // Of faces, on the host: they are few beside the nodes.
   struct FaceInflow {
     fem::NodeAreas areas;
@@ -213,12 +166,19 @@ class HeatEquation {
   int conditions_ = 0;
   double matrix_rate_ = none;  // the 1/dt that the linear matrix was eliminated for
   double norm_ = 0;            // |b| over the free rows
-  double load_ = 0;            // the greatest |b| of the steps so far
-  double floor_ = 0;           // of the last step
-  bool is_frozen_ = false;     // the conductivity, in the matrix of a Newton step
+  // The greatest |b| of the steps so far; 0: temperatures were set, and what was to be solved is no measure.
+  double load_ = 0;
+  double floor_ = 0;        // of the last step
+  bool is_frozen_ = false;  // the conductivity, in the matrix of a Newton step
   SolveStatistics statistics_;
-  mutable SolveTimes times_;
+  SolveTimes times_;
 };
+
+template <class T, class Device>
+std::unique_ptr<Heat> make_heat_of(std::unique_ptr<System<Device, T>> system, const Problem& problem,
+                                   const SolveSettings& settings, const HeatSetup& setup) {
+  return std::make_unique<HeatEquation<Device, T>>(std::move(system), problem, settings, setup);
+}
 
 }  // namespace strata::inline STRATA_ABI::thermal
 

@@ -9,37 +9,46 @@
 
 namespace strata::inline STRATA_ABI::thermal {
 
-template <class System>
-HeatEquation<System>::HeatEquation(System system, const Problem& problem, const SolveSettings& settings)
-    : system_(std::move(system)),
+template <class Device, class T>
+HeatEquation<Device, T>::HeatEquation(std::unique_ptr<System<Device, T>> system, const Problem& problem,
+                                      const SolveSettings& settings, const HeatSetup& setup)
+    : setup_(setup),
       problem_(problem),
       settings_(settings),
-      queue_(system_.queue()),
-      cg_(system_.solver(cg_options(settings))) {
-  check(problem, system_.block_names(), sizeof(T) == 4);
-  if (settings.use_boomeramg) require_boomeramg(device_name(system_.device()), is_in_host_memory);
-  const auto place = on(system_.device());
-  const index_t nodes = system_.node_count();
-  for (auto [field, label] :
-       {std::pair{&fields_.temperature, "temperature"}, std::pair{&fields_.change, "change of temperature"},
-        std::pair{&fields_.given, "given temperature"}, std::pair{&fields_.lift, "lift"},
-        std::pair{&fields_.b, "b"}, std::pair{&fields_.y, "y"}})
-    *field = create<Field>(label, nodes, place);
-  fields_.conditions = create<decltype(fields_.conditions)>("conditions", nodes, place);
+      system_(std::move(system)),
+      queue_(system_->queue()),
+      nodes_(system_->node_count()) {
+  check(problem, system_->block_names(), is_float);
+  const Device device = queue_.device();
+  if (settings.use_boomeramg) require_boomeramg(device_name(device), Device::memory_space::host_accessible);
+  const auto create_field = [&](Field& field, const char* label) {
+    field = create<Field>(label, nodes_, on(device));
+  };
+  create_field(fields_.temperature, "temperature");
+  create_field(fields_.change, "change of temperature");
+  create_field(fields_.given, "given temperature");
+  create_field(fields_.lift, "lift");
+  create_field(fields_.b, "b");
+  create_field(fields_.y, "y");
+  fields_.conditions = create<decltype(fields_.conditions)>("conditions", nodes_, on(device));
   deep_copy(fields_.conditions, free_node);
   if (problem.beta != 0) {
-    fields_.before = create<Field>("temperature before", nodes, place);
-    fields_.change_before = create<Field>("change before", nodes, place);
+    create_field(fields_.before, "temperature before");
+    create_field(fields_.change_before, "change before");
   }
   if (problem.has_inflows) {
-    fields_.inflow = create<Field>("heat in through faces", nodes, place);
-    fields_.film = create<Field>("film of faces", nodes, place);
+    create_field(fields_.inflow, "heat in through faces");
+    create_field(fields_.film, "film of faces");
   }
-  system_.bind(fields_);
+  system_->bind(fields_);
+  wait(device);
+  setup_.graph_seconds += miniapp::now_seconds();  // less those of the begin (make_heat.cpp)
 }
 
-template <class System>
-int HeatEquation<System>::add_inflow(const fem::NodeAreas& faces, const Inflow& inflow) {
+template <class Device, class T>
+int HeatEquation<Device, T>::add_inflow(const std::string& selector, const Inflow& inflow) {
+  check(inflow, is_float, selector);
+  const fem::NodeAreas faces = system_->face_areas(selector);
   if (!problem_.has_inflows) fail_no_inflows();
   const auto coming = create_mirror(fields_.inflow), film = create_mirror(fields_.film);
   deep_copy(coming, fields_.inflow);
@@ -54,38 +63,36 @@ int HeatEquation<System>::add_inflow(const fem::NodeAreas& faces, const Inflow& 
   has_convection_ = has_convection_ || inflow.coefficient > 0;
   inflows_.push_back({faces, inflow});
   matrix_rate_ = none;
-  forget_load();
+  load_ = 0;
   return static_cast<int>(inflows_.size()) - 1;
 }
 
 // After an assembly of the right-hand side, with StateTerm or at temperature 0.
-template <class System>
-void HeatEquation<System>::add_inflows(bool has_state) {
+template <class Device, class T>
+void HeatEquation<Device, T>::add_inflows(bool has_state) {
   if (!problem_.has_inflows) return;
   const auto where = on(queue_);
   if (has_state)
-    parallel_for("add inflow", where, system_.node_count(),
+    parallel_for("add inflow", where, nodes_,
                  with(AddInflowOfState{}, fields_.inflow, fields_.film, fields_.temperature, fields_.b));
-  else parallel_for("add inflow", where, system_.node_count(), with(AddInflow{}, fields_.inflow, fields_.b));
+  else parallel_for("add inflow", where, nodes_, with(AddInflow{}, fields_.inflow, fields_.b));
 }
 
 // Before given temperatures are taken out of the matrix, which takes the film from where lift will be.
-template <class System>
-void HeatEquation<System>::set_film() {
+template <class Device, class T>
+void HeatEquation<Device, T>::set_film() {
   if (!problem_.has_inflows) return;
-  parallel_for("film of faces", on(queue_), system_.node_count(),
+  parallel_for("film of faces", on(queue_), nodes_,
                with(FilmOfStep<T>{is_frozen_ ? T(0) : static_cast<T>(problem_.beta)}, fields_.film,
                     fields_.temperature, fields_.lift));
 }
 
-template <class System>
-double HeatEquation<System>::solve_system(double relative, double absolute) {
+template <class Device, class T>
+double HeatEquation<Device, T>::solve_system(double relative, double absolute) {
   linear::CgOptions options = cg_options(settings_);
   options.relative_tolerance = relative;
   options.absolute_tolerance = absolute;
-  cg_.set_options(options);
-  prepare_boomeramg();
-  const linear::CgResult result = cg_.solve(on(queue_), fields_.b, fields_.y);
+  const linear::CgResult result = system_->solve(options);
   statistics_.cg_iterations += result.iterations;
   statistics_.residual =
       result.right_hand_side > 0 ? result.residual / result.right_hand_side : result.residual;
@@ -93,69 +100,45 @@ double HeatEquation<System>::solve_system(double relative, double absolute) {
   return result.right_hand_side;
 }
 
-// Once for each matrix.
-template <class System>
-void HeatEquation<System>::prepare_boomeramg() {
-  if constexpr (is_in_host_memory && System::is_in_core) {  // it is refused elsewhere
-    if (!settings_.use_boomeramg || boomeramg_) return;
-    const auto& matrix = system_.matrix();
-    const auto& graph = matrix.graph();
-    queue_.wait();
-    boomeramg_ = std::make_unique<BoomerAmg>(matrix.rows(), graph.row_map().data(), graph.entries().data(),
-                                             matrix.values().data());
-    cg_.set_preconditioner([amg = boomeramg_.get()](const auto& where, const auto& r, const auto& z) {
-      where.queue->wait();
-      amg->apply(r.data(), z.data());
-    });
-  }
-}
-
-template <class System>
-LinearResidual HeatEquation<System>::residual() const {
-  const ResidualSquares squares = system_.residual();
+template <class Device, class T>
+LinearResidual HeatEquation<Device, T>::residual() const {
+  const ResidualSquares squares = system_->residual();
   return {std::sqrt(squares.residual), std::sqrt(squares.right_hand_side), std::sqrt(squares.magnitude),
           floor_, load_};
 }
 
-template <class System>
-double HeatEquation<System>::greatest_coupling() const {
-  return system_.greatest_coupling();
-}
-
-template <class System>
-void HeatEquation<System>::assemble() {
+template <class Device, class T>
+void HeatEquation<Device, T>::assemble() {
   matrix_rate_ = none;
-  system_.assemble_steady(coefficients(0), times_);
+  system_->assemble(MatrixTerm, coefficients(0), false, times_);
   add_inflows(false);
 }
 
-template <class System>
-void HeatEquation<System>::eliminate() {
+template <class Device, class T>
+void HeatEquation<Device, T>::eliminate() {
   linear::copy(on(queue_), fields_.temperature, fields_.y);
   timed(times_.boundary, [&] {
-    boomeramg_.reset();
     set_film();
-    system_.eliminate();
+    system_->eliminate();
     double squares = 0;
-    launch_reduce(on(queue_).named("apply given temperatures"), system_.node_count(), ApplyGiven{},
-                  Sum(squares), in(fields_.conditions), in(fields_.given), in(fields_.lift), inout(fields_.b),
+    launch_reduce(on(queue_).named("apply given temperatures"), nodes_, ApplyGiven{}, Sum(squares),
+                  in(fields_.conditions), in(fields_.given), in(fields_.lift), inout(fields_.b),
                   inout(fields_.y));
     norm_ = std::sqrt(squares);
   });
   // Nothing drives free nodes: the solution is 0 there.
-  if (norm_ == 0)
-    parallel_for("no load", on(queue_), system_.node_count(), with(SetLoad{}, fields_.b, fields_.y));
+  if (norm_ == 0) linear::copy(on(queue_), fields_.b, fields_.y);
 }
 
-template <class System>
-void HeatEquation<System>::solve() {
+template <class Device, class T>
+void HeatEquation<Device, T>::solve() {
   timed(times_.solve, [&] { solve_system(0, settings_.tolerance * norm_); });
   linear::copy(on(queue_), fields_.y, fields_.temperature);
   queue_.wait();
 }
 
-template <class System>
-void HeatEquation<System>::solve_steady() {
+template <class Device, class T>
+void HeatEquation<Device, T>::solve_steady() {
   require_unique();
   if (problem_.is_nonlinear()) {
     set_given();
@@ -166,17 +149,17 @@ void HeatEquation<System>::solve_steady() {
   solve();
 }
 
-template <class System>
-void HeatEquation<System>::set_given() {
-  parallel_for("set given temperatures", on(queue_), system_.node_count(),
+template <class Device, class T>
+void HeatEquation<Device, T>::set_given() {
+  parallel_for("set given temperatures", on(queue_), nodes_,
                with(SetGiven{}, fields_.conditions, fields_.given, fields_.temperature));
 }
 
 // Leaves what the step changes so far.
-template <class System>
-void HeatEquation<System>::begin_step() {
+template <class Device, class T>
+void HeatEquation<Device, T>::begin_step() {
   if (settings_.start == GivenStart::Jump) {
-    parallel_for("jump to given temperatures", on(queue_), system_.node_count(),
+    parallel_for("jump to given temperatures", on(queue_), nodes_,
                  with(JumpToGiven{}, fields_.conditions, fields_.given, fields_.temperature, fields_.change));
     return;
   }
@@ -184,25 +167,24 @@ void HeatEquation<System>::begin_step() {
   linear::scale(on(queue_), T(0), fields_.change);
 }
 
-template <class System>
-void HeatEquation<System>::step(double dt) {
+template <class Device, class T>
+void HeatEquation<Device, T>::step(double dt) {
   timed(times_.steps, [&] { begin_step(); });
   if (problem_.is_nonlinear()) solve_newton(1 / dt);
   else solve_change(1 / dt);
 }
 
-template <class System>
-void HeatEquation<System>::assemble_eliminated(double rate) {
-  boomeramg_.reset();
+template <class Device, class T>
+void HeatEquation<Device, T>::assemble_eliminated(double rate) {
   timed(times_.boundary, [&] { set_film(); });
-  system_.template assemble_eliminated<MatrixTerm | StateTerm>(coefficients(rate), times_);
+  system_->assemble(MatrixTerm | StateTerm, coefficients(rate), true, times_);
   timed(times_.boundary, [&] { add_inflows(true); });
 }
 
 // The first step with a dt makes the matrix; all solve A y = b, b being the residual of the old state, and
 // add y.
-template <class System>
-void HeatEquation<System>::solve_change(double rate) {
+template <class Device, class T>
+void HeatEquation<Device, T>::solve_change(double rate) {
   const bool has_matrix = matrix_rate_ == rate;
   if (!has_matrix) {
     assemble_eliminated(rate);
@@ -210,10 +192,10 @@ void HeatEquation<System>::solve_change(double rate) {
   }
   timed(times_.steps, [&] {
     if (has_matrix) {
-      system_.template assemble<StateTerm>(coefficients(rate));
+      system_->assemble_vector(coefficients(rate));
       add_inflows(true);
     }
-    parallel_for("hold given temperatures", on(queue_), system_.node_count(),
+    parallel_for("hold given temperatures", on(queue_), nodes_,
                  with(HoldGiven{}, fields_.conditions, fields_.b, fields_.y));
     floor_ = floor(settings_.tolerance);
     load_ = std::max(load_, solve_system(settings_.tolerance, floor_));
@@ -227,14 +209,14 @@ void HeatEquation<System>::solve_change(double rate) {
 // A step that makes a conductivity negative or does not halve the residual is taken back, and the rest of
 // them are Picard's, at a frozen conductivity: those get along with steep fronts in short time steps. They
 // need not reduce the residual at once; limits at each node keep the conductivity positive on the way.
-template <class System>
-void HeatEquation<System>::solve_newton(double rate) {
+template <class Device, class T>
+void HeatEquation<Device, T>::solve_newton(double rate) {
   matrix_rate_ = none;
   is_frozen_ = false;
   linear::scale(on(queue_), T(0), fields_.y);
   const bool is_steady = rate == 0;
   // A step of nothing looks at the conductivity.
-  if (!(take_step().conductivity > 0)) fail_conductivity(problem_.beta, is_steady);
+  if (!(take_step<false>().conductivity > 0)) fail_conductivity(problem_.beta, is_steady);
   const double first = norm_ = assemble_newton(rate);
   floor_ = floor(settings_.newton_tolerance);
   load_ = std::max(load_, first);
@@ -253,7 +235,7 @@ void HeatEquation<System>::solve_newton(double rate) {
       linear::copy(on(queue_), fields_.temperature, fields_.before);
       linear::copy(on(queue_), fields_.change, fields_.change_before);
     }
-    const StepSize<T> size = is_frozen_ ? take_frozen_step() : take_step();
+    const StepSize<T> size = is_frozen_ ? take_step<true>() : take_step<false>();
     const bool is_conducting = size.conductivity > 0;
     const double rounding = 4 * static_cast<double>(std::numeric_limits<T>::epsilon());
     const bool is_small =
@@ -271,48 +253,33 @@ void HeatEquation<System>::solve_newton(double rate) {
 }
 
 // Where the conductivity does not stay positive, so says the result, and temperatures are of no use.
-template <class System>
-auto HeatEquation<System>::take_step() -> StepSize<T> {
+template <class Device, class T>
+template <bool Frozen>
+StepSize<T> HeatEquation<Device, T>::take_step() {
   StepSize<T> size{};
-  launch_reduce(on(queue_).named("take a Newton step"), system_.node_count(),
-                TakeStep<T>{static_cast<T>(problem_.beta)}, size, inout(fields_.temperature),
-                inout(fields_.change), in(fields_.y));
-  return size;
-}
-
-// The same of a step at a frozen conductivity.
-template <class System>
-auto HeatEquation<System>::take_frozen_step() -> StepSize<T> {
-  StepSize<T> size{};
-  launch_reduce(on(queue_).named("take a Picard step"), system_.node_count(),
-                TakeFrozenStep<T>{static_cast<T>(problem_.beta)}, size, inout(fields_.temperature),
+  launch_reduce(on(queue_).named(Frozen ? "take a Picard step" : "take a Newton step"), nodes_,
+                TakeStep<T, Frozen>{static_cast<T>(problem_.beta)}, size, inout(fields_.temperature),
                 inout(fields_.change), in(fields_.y));
   return size;
 }
 
 // Makes A and b of a step, y = 0, and returns |b|.
-template <class System>
-double HeatEquation<System>::assemble_newton(double rate) {
+template <class Device, class T>
+double HeatEquation<Device, T>::assemble_newton(double rate) {
   assemble_eliminated(rate);
   double squares = 0;
   timed(times_.boundary, [&] {
-    parallel_for("hold given temperatures", on(queue_), system_.node_count(),
+    parallel_for("hold given temperatures", on(queue_), nodes_,
                  with(HoldGiven{}, fields_.conditions, fields_.b, fields_.y));
-    launch_reduce(on(queue_).named("Newton residual"), system_.node_count(), AddSquare{}, Sum(squares),
-                  in(fields_.b));
+    launch_reduce(on(queue_).named("Newton residual"), nodes_, AddSquare{}, Sum(squares), in(fields_.b));
   });
   return std::sqrt(squares);
 }
 
-template <class System>
-void HeatEquation<System>::compute_balance(double dt) {
-  system_.template assemble<StateTerm>(coefficients(dt > 0 ? 1 / dt : 0));
-  add_inflows(true);
-}
-
-// By the host: faces are few, and sums have the same bits for all devices.
-template <class System>
-std::vector<double> HeatEquation<System>::inflows(double& rounding) const {
+// Heat that comes in at the state, of each inflow; adds to `rounding` what their rounding is in proportion
+// to. By the host: faces are few, and sums have the same bits for all devices.
+template <class Device, class T>
+std::vector<double> HeatEquation<Device, T>::inflows(double& rounding) const {
   std::vector<double> flows;
   if (inflows_.empty()) return flows;
   const std::vector<double> temperatures = numbers_on_host(fields_.temperature);
@@ -329,12 +296,36 @@ std::vector<double> HeatEquation<System>::inflows(double& rounding) const {
   return flows;
 }
 
-template <class System>
-double HeatEquation<System>::heat_flow(int condition) const {
+// Heat that flows in through the nodes of a condition in a unit of time; after compute_balance.
+template <class Device, class T>
+double HeatEquation<Device, T>::heat_flow(int condition) const {
   double flow = 0;
-  launch_reduce(on(queue_).named("heat flow"), system_.node_count(), HeatFlow{condition}, Sum(flow),
-                in(fields_.conditions), in(fields_.b));
+  launch_reduce(on(queue_).named("heat flow"), nodes_, HeatFlow{condition}, Sum(flow), in(fields_.conditions),
+                in(fields_.b));
   return flow;
+}
+
+template <class Device, class T>
+HeatState HeatEquation<Device, T>::state(double dt) {
+  const TemperatureRange found = this->range();
+  const HeatIntegrals sums = system_->integrals(problem_, dt > 0 ? 1 / dt : 0);
+  compute_balance(dt);
+  HeatState state;
+  state.least = found.least;
+  state.mean = sums.temperature / sums.volume;
+  state.greatest = found.greatest;
+  state.volume = sums.volume;
+  for (int k = 0; k < conditions_; ++k) state.flows.push_back(heat_flow(k));
+  state.source = sums.source;
+  state.sink = sums.sink;
+  state.stored = sums.stored;
+  const double largest = found.greatest > -found.least ? found.greatest : -found.least;
+  // Newton's steps end where they are rounding of the temperature.
+  const double stored = problem_.is_nonlinear() ? sums.storage * largest : sums.stored_magnitude;
+  state.rounding =
+      sums.conductivity * largest + stored + (sums.source < 0 ? -sums.source : sums.source) + sums.sink;
+  state.inflows = inflows(state.rounding);
+  return state;
 }
 
 }  // namespace strata::inline STRATA_ABI::thermal

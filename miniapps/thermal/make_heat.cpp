@@ -4,14 +4,15 @@
 #include <strata/core/error.hpp>
 #include <strata/devices/host/control_group.hpp>
 #include <strata/miniapps/common/memory.hpp>
-#include <strata/miniapps/common/places.hpp>
 #include <strata/miniapps/common/report.hpp>
 #include <strata/miniapps/common/settings.hpp>
 #include <strata/miniapps/fem/gather_faces.hpp>
 #include <strata/miniapps/fem/load_mesh.hpp>
+#include <strata/miniapps/thermal/arrays_for.hpp>
 #include <strata/miniapps/thermal/make_heat.hpp>
 #include <strata/miniapps/thermal/mesh_parts.hpp>
 #include <strata/miniapps/thermal/placed_mesh.hpp>
+#include <strata/miniapps/thermal/system.hpp>
 
 namespace strata::inline STRATA_ABI::thermal {
 
@@ -66,6 +67,32 @@ void require_allowed_memory(const Mesh& mesh, index_t number_bytes) {
         " that are taken, and the control group of this process allows it " + string_from_bytes(most));
 }
 
+template <class T, class Where, class Mesh>
+std::unique_ptr<Heat> make_at(const Where& where, const Mesh& mesh, const Problem& problem,
+                              const HeatRequest& request, HeatSetup setup, index_t vectors = 0) {
+  setup.graph_seconds = -miniapp::now_seconds();
+  return make_heat_of<T>(make_system<T>(where, mesh, problem, request.solve, vectors), problem, request.solve,
+                         setup);
+}
+
+// make(number) of the type of the fields.
+template <class Make>
+std::unique_ptr<Heat> make_of_type(const HeatRequest& request, const Make& make) {
+  return request.type == "float" ? make(float()) : make(double());
+}
+
+// The bytes on the device of numbers of nodes: fields, workspace of the solver, x and the result of rows.
+template <class T, class Device>
+index_t vector_bytes(index_t nodes, const Problem& problem, const SolveSettings& settings) {
+  constexpr index_t granule = 512;  // of memory
+  const auto rounded = [](index_t bytes) { return (bytes + granule - 1) / granule * granule; };
+  using Solver = linear::ConjugateGradients<linear::CrsMatrix<T, Device>>;
+  const int vectors =
+      HeatFields<Device, T>::field_count(problem) + Solver::vector_count(cg_options(settings)) + 2;
+  return vectors * rounded(nodes * static_cast<index_t>(sizeof(T))) + rounded(4 * nodes) +
+         rounded(static_cast<index_t>(problem.materials.size() * material_columns * sizeof(T))) + 5 * granule;
+}
+
 template <class Device>
 std::unique_ptr<Heat> make_in_core(const Device& device, const HeatRequest& request) {
   const double start = miniapp::now_seconds();
@@ -75,8 +102,9 @@ std::unique_ptr<Heat> make_in_core(const Device& device, const HeatRequest& requ
     require_allowed_memory(mesh, request.type == "float" ? 4 : 8);
   const HeatSetup setup = setup_of(device, request, mesh, start);
   const Problem problem = request.problem(mesh.block_names, mesh.block_ids);
-  if (request.type == "float") return make_heat_of<float, Device>(mesh, problem, request.solve, setup);
-  return make_heat_of<double, Device>(mesh, problem, request.solve, setup);
+  return make_of_type(request, [&](auto number) {
+    return make_at<decltype(number)>(on(Queue<Device>(device)), mesh, problem, request, setup);
+  });
 }
 
 // A mesh in parts or slices, and make(mesh, setup) of it; `what` is how the user asked for it.
@@ -98,14 +126,17 @@ std::unique_ptr<Heat> make_placed(const Device& device, const HeatRequest& reque
 template <class Device>
 std::unique_ptr<Heat> make_streamed(const Device& device, const HeatRequest& request, index_t limit,
                                     const std::string& reason) {
-  return make_placed(
-      device, request, "a memory limit", false,
-      [&](const PlacedMesh& mesh, HeatSetup setup, const Problem& problem) {
-        if (!reason.empty()) setup.remarks.push_back(reason);
-        return request.type == "float"
-                   ? make_streamed_heat_of<float>(mesh, device, problem, request.solve, limit, setup)
-                   : make_streamed_heat_of<double>(mesh, device, problem, request.solve, limit, setup);
-      });
+  return make_placed(device, request, "a memory limit", false,
+                     [&](const PlacedMesh& mesh, HeatSetup setup, const Problem& problem) {
+                       if (!reason.empty()) setup.remarks.push_back(reason);
+                       return make_of_type(request, [&](auto number) {
+                         using T = decltype(number);
+                         const index_t vectors = vector_bytes<T, Device>(mesh.nodes, problem, request.solve);
+                         describe_streaming(mesh, limit, vectors, static_cast<index_t>(sizeof(T)), setup);
+                         return make_at<T>(Streamed<On<Device>>{on(device), limit - vectors, {}}, mesh,
+                                           problem, request, setup, vectors);
+                       });
+                     });
 }
 
 template <class Device>
@@ -116,11 +147,15 @@ std::unique_ptr<Heat> make_split(const Device& device, const HeatRequest& reques
   return make_placed(
       device, request, request.devices > 1 ? "several devices" : "a memory mode", true,
       [&](const PlacedMesh& mesh, HeatSetup setup, const Problem& problem) {
-        if (request.devices > 1) setup.device = miniapp::place_text(across(devices));
+        if (request.devices > 1) {
+          setup.device = miniapp::place_text(across(devices));
+          describe_parts(mesh, setup);
+        }
         mesh.for_each_array([&](const auto& array) { miniapp::to_device(array, devices.front()); });
-        return request.type == "float"
-                   ? make_split_heat_of<float>(mesh, devices, problem, request.solve, setup)
-                   : make_split_heat_of<double>(mesh, devices, problem, request.solve, setup);
+        const auto where = across(devices).weighted(part_sizes(mesh, devices.size()));
+        return make_of_type(request, [&](auto number) {
+          return make_at<decltype(number)>(where, mesh, problem, request, setup);
+        });
       });
 }
 

@@ -1,19 +1,18 @@
-// make_heat: what of strata-thermal is compiled for every device, in files of its own (make_heat.cpp,
-// heat_double.cpp, heat_float.cpp, placed_double.cpp, placed_float.cpp).
+// make_heat: what of strata-thermal is compiled for every device: make_heat.cpp, and, for fields of either
+// type, heat_double.cpp, heat_float.cpp, placed_double.cpp and placed_float.cpp.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include <strata/miniapps/common/kernel_device.hpp>
-#include <strata/miniapps/fem/mesh.hpp>
-#include <strata/miniapps/thermal/arrays_for.hpp>
+#include <strata/miniapps/common/places.hpp>
 #include <strata/miniapps/thermal/heat.hpp>
 
 namespace strata::inline STRATA_ABI::thermal {
 
-struct PlacedMesh;  // placed_mesh.hpp
+template <class Device, class T>
+class System;  // system.hpp
 
 /// The problem on a device, all temperatures free and 0. With a memory limit, or where it does not fit a
 /// device with memory of its own, it goes through the device in slices; with a number of devices it is in
@@ -29,21 +28,17 @@ std::unique_ptr<Heat> make_heat(const Device& device, const HeatRequest& request
   return make_heat(AnyHost(device), request);
 }
 
-/// The same on a mesh that is there, with fields of T.
-template <class T, class Device>
-std::unique_ptr<Heat> make_heat_of(const fem::Mesh<ArraysFor<Device>>& mesh, const Problem& problem,
-                                   const SolveSettings& settings, HeatSetup setup);
+/// The system of equations at a place, with fields of T, of a mesh in the arrays that suit it: fem::Mesh on
+/// one device, else PlacedMesh. In slices `vectors` are the bytes of the limit that its budget leaves out.
+template <class T, class Where, class Mesh>
+std::unique_ptr<System<miniapp::DeviceOf<Where>, T>> make_system(const Where& where, const Mesh& mesh,
+                                                                 const Problem& problem,
+                                                                 const SolveSettings& settings,
+                                                                 index_t vectors);
 
-/// Of a mesh in the host's memory that goes through the device in slices, within `limit` bytes.
+/// The problem with a system; `setup` has minus the time of its begin for graph_seconds.
 template <class T, class Device>
-std::unique_ptr<Heat> make_streamed_heat_of(const PlacedMesh& mesh, const Device& device,
-                                            const Problem& problem, const SolveSettings& settings,
-                                            index_t limit, HeatSetup setup);
-
-/// In parts on several devices, one of which may have several parts.
-template <class T, class Device>
-std::unique_ptr<Heat> make_split_heat_of(const PlacedMesh& mesh, const std::vector<Device>& devices,
-                                         const Problem& problem, const SolveSettings& settings,
-                                         HeatSetup setup);
+std::unique_ptr<Heat> make_heat_of(std::unique_ptr<System<Device, T>> system, const Problem& problem,
+                                   const SolveSettings& settings, const HeatSetup& setup);
 
 }  // namespace strata::inline STRATA_ABI::thermal

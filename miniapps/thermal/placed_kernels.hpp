@@ -1,4 +1,4 @@
-// The kernels of a system that is not on one device (placed_system.hpp): those of assembly_kernels.hpp and
+// The kernels of a system that is not on one device (block_rows.hpp): those of assembly_kernels.hpp and
 // boundary_kernels.hpp with elements and nodes at places, and the rows of the matrix in blocks. What is done
 // to a row is the same code as in core, or adds in the same order, so that the bits are those in core.
 //
@@ -32,22 +32,13 @@ struct PlacedContributions {
 
   // Named parameters: nvcc 13.0 ends with an internal error at ten of `auto`.
   template <class E, class Nodes, class Coordinates, class Blocks, class NodeAt, class Materials, class Field,
-            class Matrix, class Vector>
+            class... Results>
   STRATA_FUNCTION void operator()(E e, const Nodes& nodes, const Coordinates& coordinates,
                                   const Blocks& blocks, const NodeAt& node_at, const Materials& materials,
-                                  const Field& temperature, const Field& change, const Matrix& matrix,
-                                  const Vector& vector) const {
+                                  const Field& temperature, const Field& change,
+                                  const Results&... results) const {
     contributions(e, nodes, coordinates, blocks, materials, PlacedField<Field, NodeAt>{temperature, node_at},
-                  PlacedField<Field, NodeAt>{change, node_at}, matrix, vector);
-  }
-  // Without the matrix.
-  template <class E, class Nodes, class Coordinates, class Blocks, class NodeAt, class Materials, class Field,
-            class Vector>
-  STRATA_FUNCTION void operator()(E e, const Nodes& nodes, const Coordinates& coordinates,
-                                  const Blocks& blocks, const NodeAt& node_at, const Materials& materials,
-                                  const Field& temperature, const Field& change, const Vector& vector) const {
-    static_assert((Kind & MatrixTerm) == 0);
-    (*this)(e, nodes, coordinates, blocks, node_at, materials, temperature, change, vector, vector);
+                  PlacedField<Field, NodeAt>{change, node_at}, results...);
   }
 };
 
@@ -197,7 +188,7 @@ struct ApplyRow {
 
 /// The rows of blocks, as products by several threads a row take them: entry k is that of the block.
 template <class Begins, class Entries, class Values, class X>
-struct BlockRows {
+struct RowsOfBlocks {
   using T = typename X::value_type;
   using Ordinal = std::int32_t;
   Begins begins;
@@ -225,7 +216,7 @@ struct MultiplyByLanes {
   auto operator()(const Begins& begins, const Entries& entries, const Values& values, const X& x,
                   const Y& y) const {
     using namespace strata::detail;
-    using Rows = BlockRows<Begins, Entries, Values, X>;
+    using Rows = RowsOfBlocks<Begins, Entries, Values, X>;
     using Kernel = SpmvKernel<Rows, OneScalar, ZeroScalar, Y>;
     return SpmvGroupKernel<Kernel, Lanes>{Kernel{Rows{begins, entries, values, x}, {}, {}, y}};
   }
@@ -243,16 +234,12 @@ struct StoreResidual {
 };
 /// And the sums over free nodes.
 struct SumOfResiduals {
-  using value_type = ResidualSquares;
-
   STRATA_FUNCTION void operator()(index_t i, const auto& conditions, const auto& b, const auto& rest,
-                                  const auto& magnitude, value_type& squares) const {
+                                  const auto& magnitude, ResidualSquares& squares) const {
     if (conditions(i) != free_node) return;
     const auto own = static_cast<double>(b(i));
-    squares.add({rest(i) * rest(i), own * own, magnitude(i) * magnitude(i)});
+    squares += {rest(i) * rest(i), own * own, magnitude(i) * magnitude(i)};
   }
-  STRATA_FUNCTION static void init(value_type& squares) { squares = {}; }
-  STRATA_FUNCTION static void join(value_type& squares, const value_type& other) { squares.add(other); }
 };
 
 }  // namespace strata::inline STRATA_ABI::thermal
