@@ -103,6 +103,33 @@ struct MatrixPlaces {
 template <class... Views>
 MatrixPlaces(Views...) -> MatrixPlaces<Views...>;
 
+/// Adds what the elements of node n stored to its row, whose sums are in `row`, and returns its right-hand
+/// side. No place is far_slot.
+///
+/// The columns of an element differ, so that their sums may be read before any is written. Where the next
+/// element is gets known one round ahead: devices wait for memory once a round.
+template <class T, class Offsets, class Corners, class Slots, class Matrix, class Vector>
+STRATA_FUNCTION T add_short_row(index_t n, const Offsets& offsets, const Corners& corners, const Slots& slots,
+                                const Matrix& matrix, const Vector& vector, T* row) {
+  T load = T(0);
+  const index_t end = offsets(n + 1);
+  index_t k = offsets(n);
+  std::int32_t next = k < end ? corners(k) : 0;
+  while (k < end) {
+    const index_t e = next >> 3;
+    const int c = next & 7;
+    if (++k < end) next = corners(k);
+    const fem::SlotWord word = slots(e, c);
+    const T own_load = vector(e, c);
+    T sums[8];
+    unrolled<8>([&](auto j) { sums[j] = matrix(e, c, int(j)); });
+    unrolled<8>([&](auto j) { sums[j] += row[fem::slot_of(word, j)]; });
+    unrolled<8>([&](auto j) { row[fem::slot_of(word, j)] = sums[j]; });
+    load += own_load;
+  }
+  return load;
+}
+
 /// The teams of GatherRows. Inside a block of elements rows have 27 entries. On a GPU so many rows that small
 /// teams leave room for the first cache, which in double has half of the members wait until the sums are
 /// written; elsewhere the sums shall stay there.
@@ -158,7 +185,8 @@ struct GatherRows {
       parallel_for(team_range(member, first, last), [&](index_t n) {
         const index_t row = places.row_map(n), row_end = places.row_map(n + 1);
         if (row < row_end && (row_end <= from || row >= to)) return;  // in another part
-        if (from <= row && row_end <= to && row_end - row <= fem::far_slot) add_row(n, sums + (row - from));
+        if (from <= row && row_end <= to && row_end - row <= fem::far_slot)
+          b(n) = add_short_row(n, offsets, corners, places.slots, matrix, vector, sums + (row - from));
         else add_part(n, from, to, sums);
       });
       member.barrier();
@@ -169,28 +197,7 @@ struct GatherRows {
   }
 
  private:
-  // The columns of an element differ, so that their sums may be read before any is written. Where the next
-  // element is gets known one round ahead: devices wait for memory once a round.
-  STRATA_FUNCTION void add_row(index_t n, T* row) const {
-    T load = T(0);
-    const index_t end = offsets(n + 1);
-    index_t k = offsets(n);
-    std::int32_t next = k < end ? corners(k) : 0;
-    while (k < end) {
-      const index_t e = next >> 3;
-      const int c = next & 7;
-      if (++k < end) next = corners(k);
-      const fem::SlotWord slots = places.slots(e, c);
-      const T own_load = vector(e, c);
-      T sums[8];
-      unrolled<8>([&](auto j) { sums[j] = matrix(e, c, int(j)); });
-      unrolled<8>([&](auto j) { sums[j] += row[fem::slot_of(slots, j)]; });
-      unrolled<8>([&](auto j) { row[fem::slot_of(slots, j)] = sums[j]; });
-      load += own_load;
-    }
-    b(n) = load;
-  }
-  // The same for entries [from, to) of the matrix, of a row of any length.
+  // The same as add_short_row for entries [from, to) of the matrix, of a row of any length.
   STRATA_FUNCTION void add_part(index_t n, index_t from, index_t to, T* sums) const {
     const index_t begin = places.row_map(n), end = places.row_map(n + 1);
     T load = T(0);

@@ -1,7 +1,7 @@
 // BlockRows: elements and matrix in parts on several devices (across), or in slices that go through one,
 // within a budget of its memory (streamed): coherent arrays (placed_mesh.hpp), and the matrix in blocks of
-// rows, which a work item each adds up. Numbers of nodes stay on the first device, and, over parts, the
-// vectors of the solver are where their rows are.
+// rows, where a work item adds up a row. Numbers of nodes stay on the first device; over parts, the vectors of
+// the solver are where their rows are.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

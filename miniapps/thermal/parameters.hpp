@@ -90,7 +90,6 @@ struct LinearResidual {
 
 /// Seconds spent, waiting included.
 struct SolveTimes {
-  double graph = 0;     ///< the graph of the matrix and the places of elements in it
   double compute = 0;   ///< contributions of the elements
   double fill = 0;      ///< adding them up; of the ways without contributions, all of it
   double boundary = 0;  ///< given temperatures

@@ -72,22 +72,7 @@ struct GatherPlacedRows {
     if (end - begin <= short_row) {
       T sums[short_row];
       for (index_t k = 0; k < end - begin; ++k) sums[k] = T(0);
-      // As GatherRows::add_row: the columns of an element differ, and the next one is known a round ahead.
-      const index_t last = offsets(place + 1);
-      index_t k = offsets(place);
-      std::int32_t next = k < last ? corners(k) : 0;
-      while (k < last) {
-        const index_t e = next >> 3;
-        const int c = next & 7;
-        if (++k < last) next = corners(k);
-        const fem::SlotWord word = slots(e, c);
-        const T own_load = vector(e, c);
-        T own[8];
-        unrolled<8>([&](auto j) { own[j] = matrix(e, c, int(j)); });
-        unrolled<8>([&](auto j) { own[j] += sums[fem::slot_of(word, j)]; });
-        unrolled<8>([&](auto j) { sums[fem::slot_of(word, j)] = own[j]; });
-        load += own_load;
-      }
+      load = add_short_row(place, offsets, corners, slots, matrix, vector, sums);
       for (index_t s = 0; s < end - begin; ++s) values(block, begin + s) = sums[s];
     } else {
       const OfBlock<Entries> columns{entries, block};
