@@ -1,7 +1,7 @@
 // BlockRows: elements and matrix in parts on several devices (across), or in slices that go through one,
 // within a budget of its memory (streamed): coherent arrays (placed_mesh.hpp), and the matrix in blocks of
-// rows, where a work item adds up a row. Numbers of nodes stay on the first device; over parts, the vectors of
-// the solver are where their rows are.
+// rows, where a work item adds up a row. Numbers of nodes stay on the first device; over parts, the vectors
+// of the solver are where their rows are.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -99,6 +99,7 @@ class BlockRows : public System<miniapp::DeviceOf<Where>, T> {
   EachPlacedRow<Operation> each_row(const Operation& operation) const {
     return {operation, mesh_.nodes};
   }
+  auto elimination(bool has_film) const { return each_row(EliminateGiven{has_film}); }
   void with_rows(const auto& f) const {
     f(row_work(), in(mesh_.node_at, places_of()), begins(), in(mesh_.entries));
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include <strata/miniapps/thermal/assembly_kernels.hpp>
+#include <strata/miniapps/thermal/heat.hpp>
 
 namespace strata::inline STRATA_ABI::thermal {
 
@@ -75,6 +76,27 @@ struct EliminateGiven {
     lift(i) = sum;
   }
 };
+
+/// The same for each row of a matrix that the device holds, bound to its arrays: with an index of a known
+/// type, hosts go over rows in a plain loop, which is faster here than lanes.
+template <class RowMap, class Entries, class Values, class Conditions, class Given, class Lift>
+struct EliminateRows {
+  using device_type = typename Lift::device_type;
+  EliminateGiven eliminate;
+  RowMap row_map;
+  Entries entries;
+  Values values;
+  Conditions conditions;
+  Given given;
+  Lift lift;
+
+  STRATA_FUNCTION void operator()(index_t i) const {
+    eliminate(i, MatrixRow<Entries, Values>{entries, values, row_map(i), row_map(i + 1)}, conditions, given,
+              lift);
+  }
+};
+template <class... Views>
+EliminateRows(EliminateGiven, Views...) -> EliminateRows<Views...>;
 
 /// The right-hand side that belongs to it, and a first guess y that is right where it is given. Adds up the
 /// squares of the part that belongs to free nodes.
@@ -242,11 +264,8 @@ struct HeatFlow {
 };
 
 /// The least and the greatest number of a field.
-struct FieldExtremes {
-  double least, greatest;
-};
 struct FieldRange {
-  using value_type = FieldExtremes;
+  using value_type = TemperatureRange;
   STRATA_FUNCTION void operator()(index_t i, auto field, value_type& r) const {
     const double own = static_cast<double>(field(i));
     join(r, {own, own});

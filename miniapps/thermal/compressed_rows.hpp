@@ -66,10 +66,8 @@ class CompressedRows : public System<Device, T> {
   }
   HeatSystem matrix_on_host() const override {
     HeatSystem system;
-    for (const double k : numbers_on_host(matrix_.graph().row_map()))
-      system.row_map.push_back(static_cast<index_t>(k));
-    for (const double k : numbers_on_host(matrix_.graph().entries()))
-      system.entries.push_back(static_cast<index_t>(k));
+    system.row_map = numbers_on_host<index_t>(matrix_.graph().row_map());
+    system.entries = numbers_on_host<index_t>(matrix_.graph().entries());
     system.values = numbers_on_host(matrix_.values());
     return system;
   }
@@ -103,6 +101,12 @@ class CompressedRows : public System<Device, T> {
   template <class Operation>
   EachRow<Operation> each_row(const Operation& operation) const {
     return {operation};
+  }
+  static auto elimination(bool has_film) {
+    return [has_film](const auto& row_map, const auto& entries, const auto& values, const auto& conditions,
+                      const auto& given, const auto& lift) {
+      return EliminateRows{EliminateGiven{has_film}, row_map, entries, values, conditions, given, lift};
+    };
   }
   void with_rows(const auto& f) const {
     f(node_count(), in(matrix_.graph().row_map()), in(matrix_.graph().entries()));

@@ -58,10 +58,10 @@ class HeatEquation final : public Heat {
   }
   std::vector<double> temperatures() const override { return numbers_on_host(fields_.temperature); }
   TemperatureRange range() const override {
-    FieldExtremes range{};
+    TemperatureRange range{};
     launch_reduce(on(queue_).named("range of temperature"), nodes_, FieldRange{}, range,
                   in(fields_.temperature));
-    return {range.least, range.greatest};
+    return range;
   }
 
   void require_unique() const override {
@@ -136,7 +136,6 @@ class HeatEquation final : public Heat {
     system_->assemble_vector(coefficients(dt > 0 ? 1 / dt : 0));
     add_inflows(true);
   }
-  double heat_flow(int condition) const;
   std::vector<double> inflows(double& rounding) const;
   void timed(double& seconds, const auto& work) const { thermal::timed(queue_, seconds, work); }
   Coefficients<T> coefficients(double rate) const {

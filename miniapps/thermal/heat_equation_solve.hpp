@@ -24,12 +24,11 @@ HeatEquation<Device, T>::HeatEquation(std::unique_ptr<System<Device, T>> system,
   const auto create_field = [&](Field& field, const char* label) {
     field = create<Field>(label, nodes_, on(device));
   };
-  create_field(fields_.temperature, "temperature");
-  create_field(fields_.change, "change of temperature");
-  create_field(fields_.given, "given temperature");
-  create_field(fields_.lift, "lift");
-  create_field(fields_.b, "b");
-  create_field(fields_.y, "y");
+  for (const auto& [field, label] :
+       {std::pair{&fields_.temperature, "temperature"}, std::pair{&fields_.change, "change of temperature"},
+        std::pair{&fields_.given, "given temperature"}, std::pair{&fields_.lift, "lift"},
+        std::pair{&fields_.b, "b"}, std::pair{&fields_.y, "y"}})
+    create_field(*field, label);
   fields_.conditions = create<decltype(fields_.conditions)>("conditions", nodes_, on(device));
   deep_copy(fields_.conditions, free_node);
   if (problem.beta != 0) {
@@ -296,15 +295,6 @@ std::vector<double> HeatEquation<Device, T>::inflows(double& rounding) const {
   return flows;
 }
 
-// Heat that flows in through the nodes of a condition in a unit of time; after compute_balance.
-template <class Device, class T>
-double HeatEquation<Device, T>::heat_flow(int condition) const {
-  double flow = 0;
-  launch_reduce(on(queue_).named("heat flow"), nodes_, HeatFlow{condition}, Sum(flow), in(fields_.conditions),
-                in(fields_.b));
-  return flow;
-}
-
 template <class Device, class T>
 HeatState HeatEquation<Device, T>::state(double dt) {
   const TemperatureRange found = this->range();
@@ -315,7 +305,12 @@ HeatState HeatEquation<Device, T>::state(double dt) {
   state.mean = sums.temperature / sums.volume;
   state.greatest = found.greatest;
   state.volume = sums.volume;
-  for (int k = 0; k < conditions_; ++k) state.flows.push_back(heat_flow(k));
+  for (int k = 0; k < conditions_; ++k) {
+    double flow = 0;
+    launch_reduce(on(queue_).named("heat flow"), nodes_, HeatFlow{k}, Sum(flow), in(fields_.conditions),
+                  in(fields_.b));
+    state.flows.push_back(flow);
+  }
   state.source = sums.source;
   state.sink = sums.sink;
   state.stored = sums.stored;

@@ -66,8 +66,8 @@ Table make_material_table(const std::vector<Material>& materials, const typename
 }
 
 /// The numbers of an array of rank 1, on the host.
-template <class Array>
-std::vector<double> numbers_on_host(const Array& array) {
+template <class To = double, class Array>
+std::vector<To> numbers_on_host(const Array& array) {
   using Number = std::remove_const_t<typename Array::value_type>;
   using Target = View<Number, Serial, typename Array::extents_type, LayoutRight>;
   std::vector<Number> list(static_cast<std::size_t>(array.extent(0)));

@@ -219,7 +219,6 @@ class SystemAt final : public FormAt<Where, T> {
   // A sequence, and how much of the budget others need while it runs.
   struct Stage {
     const char* label;
-    int loops;
     index_t beside = 0;
     std::function<void(Steps&)> declare = {};
     std::unique_ptr<Steps> steps = {};
@@ -277,11 +276,11 @@ class SystemAt final : public FormAt<Where, T> {
   }
   void add_elimination(auto& where) const {
     this->with_rows([&](const auto& work, const auto&... rows) {
-      linear::launch_or_add(
-          "eliminate given temperatures", where, work, this->each_row(EliminateGiven{has_film_}), rows...,
-          inout(this->values_, this->own_blocks()),
-          this->read(numbers_.conditions.array(), this->neighbours_of()),
-          this->read(numbers_.given.array(), this->neighbours_of()), this->changed(numbers_.lift.array()));
+      linear::launch_or_add("eliminate given temperatures", where, work, this->elimination(has_film_),
+                            rows..., inout(this->values_, this->own_blocks()),
+                            this->read(numbers_.conditions.array(), this->neighbours_of()),
+                            this->read(numbers_.given.array(), this->neighbours_of()),
+                            this->changed(numbers_.lift.array()));
     });
   }
   void declare_rows(Steps& s) const {
@@ -334,7 +333,7 @@ class SystemAt final : public FormAt<Where, T> {
     Steps dry(stage.label, where_of(stage, budget, least).dry_run());
     stage.declare(dry);
     try {
-      dry.run_loops(stage.loops);
+      dry.run(1);
       return true;
     } catch (const OutOfMemory&) {
       return false;
@@ -425,8 +424,8 @@ class SystemAt final : public FormAt<Where, T> {
   bool has_film_;
   Fields fields_;
   LoopNumbers<Where, T> numbers_;
-  Stage steady_{"assembly", 3}, state_{"assembly of a state", 3}, balance_{"balance", 2}, rows_{"rows", 1},
-      residual_{"residual", 1}, coupling_{"coupling", 1}, integrals_{"integrals", 1};
+  Stage steady_{"assembly"}, state_{"assembly of a state"}, balance_{"balance"}, rows_{"rows"},
+      residual_{"residual"}, coupling_{"coupling"}, integrals_{"integrals"};
   // What kernels of the next run have, and their results.
   Coefficients<T> coefficients_;
   RowOperation operation_ = RowOperation::Product;
