@@ -42,9 +42,8 @@ class HeatEquation final : public Heat {
     return give_any(selector, static_cast<T>(value));
   }
   int give(const std::string& selector, const std::vector<double>& of_nodes) override {
-    const Field values = create<Field>("given numbers", nodes_, on(queue_.device()));
-    set(values, of_nodes);
-    return give_any(selector, values);
+    set(fields_.lift, of_nodes);  // as in add_load()
+    return give_any(selector, fields_.lift);
   }
   int add_inflow(const std::string& selector, const Inflow& inflow) override;
   void set_temperature(double value) override {

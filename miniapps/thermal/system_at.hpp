@@ -368,14 +368,15 @@ class SystemAt final : public FormAt<Where, T> {
   void run(Stage& stage, int first, int loops) {
     if (is_streamed && active_ != &stage) release();
     if (!stage.steps) {
+      std::unique_ptr<Steps> made;
       if constexpr (is_streamed) {
         const index_t budget = this->where_.budget;
-        stage.steps =
-            std::make_unique<Steps>(stage.label, where_of(stage, budget, !plans(stage, budget, false)));
+        made = std::make_unique<Steps>(stage.label, where_of(stage, budget, !plans(stage, budget, false)));
       } else {
-        stage.steps = std::make_unique<Steps>(stage.label, this->where_);
+        made = std::make_unique<Steps>(stage.label, this->where_);
       }
-      stage.declare(*stage.steps);
+      stage.declare(*made);  // OutOfMemory, after which there is no half of a sequence
+      stage.steps = std::move(made);
     }
     stage.steps->begin_with(first);
     if constexpr (is_streamed) {
