@@ -335,17 +335,35 @@ void TaskExecutor::run_window(int begun, int end) {
     if (attempts < most_attempts) continue;
     // What a device lacks memory for is for others, or fails; the rest has attempts of its own.
     failures_.drop_dependents(left);
-    const TaskEntry* const without_room = outcome.without_room.entry;
-    if (without_room != nullptr && without_room->state == State::Waiting) leave_out(outcome, left);
+    if (outcome.bytes_without_room > 0) leave_out(outcome, left);
     else give_up(left, outcome.cause);
     std::erase_if(left, is_over);
     attempts = 0;
   }
-  note_given_up(entries);
+  note_unwritten(entries);
+}
+
+// In a round that is broken, values were given up while a task was to write the array: they were old from
+// then on. Where the first task that has not run reads them, they are lost: an update that failed after it
+// may have written in part. Else that task writes all of them anew, in a later round.
+void TaskExecutor::note_given_up(const std::vector<Ref<CoherentState>>& arrays,
+                                 const std::vector<Entry>& tasks) {
+  const auto is_read_next = [&](const CoherentState* array) {
+    for (const Entry& task : tasks)
+      if (task.entry->state != State::Done)
+        for (const TaskUse& use : task.entry->uses)
+          if (use.array.get() == array) return use.mode != AccessMode::Out;
+    return false;
+  };
+  for (const Ref<CoherentState>& array : arrays) {
+    if (WholeCopies::lacking(*array).empty()) continue;
+    if (is_read_next(array.get())) WholeCopies::add_loss(*array);
+    else given_up_.insert_or_assign(array.get(), array);
+  }
 }
 
 // Values are lost that were given up for a task that was to write all of them anew, and did not.
-void TaskExecutor::note_given_up(const std::vector<TaskEntry*>& tasks) {
+void TaskExecutor::note_unwritten(const std::vector<TaskEntry*>& tasks) {
   std::vector<Ref<CoherentState>> lost;
   for (const TaskEntry* const task : tasks) {
     if (given_up_.empty()) break;
@@ -411,15 +429,18 @@ TaskExecutor::Outcome TaskExecutor::run_round(const std::vector<Entry>& tasks, b
     failures_.add(task, failure.error);
     for (const TaskUse& use : task.entry->uses) failures_.set_reported(use.array);
   }
+  note_given_up(round.given_up(), tasks);
   failures_.note_losses(arrays_.lost(), round.cause());
-  for (const Ref<CoherentState>& array : round.given_up()) given_up_.insert_or_assign(array.get(), array);
   Outcome outcome{true, round.cause()};
   if (round.part_without_room() < 0) return outcome;
   outcome.full_part = static_cast<std::size_t>(round.part_without_room());
   reduce_memory(outcome.full_part, known_tasks(), devices_);
   has_less_memory_ = true;
-  if (const tasks::TaskId task = round.task_without_room(); task != tasks::none)
+  outcome.bytes_without_room = round.bytes_without_room();
+  if (const tasks::TaskId task = round.task_without_room(); task != tasks::none) {
     outcome.without_room = entry_of(task);
+    outcome.bytes_without_room = outcome.without_room.entry->bytes();
+  }
   return outcome;
 }
 
@@ -440,22 +461,30 @@ std::vector<TaskEntry*> TaskExecutor::known_tasks() const {
 
 // A part has no room for a task, whatever leaves. Nor has it for those that lack as much; they fail where no
 // other part can run them. The task itself fails, too, where the part has to stay in the plan for larger
-// ones.
+// ones. The same for an array that the scheduler has sent there for no task.
 void TaskExecutor::leave_out(const Outcome& outcome, const std::vector<Entry>& tasks) {
-  const TaskEntry& first = *outcome.without_room.entry;
+  const TaskEntry* const first = outcome.without_room.entry;
+  if (first != nullptr && first->state != State::Waiting) return;  // it was dropped
   const TaskPart& part = devices_[outcome.full_part].part;
-  const index_t bytes = first.bytes(), lacking = bytes_lacking(first, part);
+  const index_t bytes = outcome.bytes_without_room,
+                lacking = first != nullptr ? bytes_lacking(*first, part) : bytes;
   for (const Entry& task : tasks) {  // in program order: what one replaces those before it may lack
     failures_.drop_dependents({task});
     if (needs_part(*task.entry, outcome.full_part, devices_) &&
-        (task.entry == &first || bytes_lacking(*task.entry, part) >= lacking))
+        (task.entry == first || bytes_lacking(*task.entry, part) >= lacking))
       give_up({task}, outcome.cause);
   }
-  if (first.state != State::Waiting) return;  // it was one of them
-  index_t& memory = devices_[outcome.full_part].memory;
-  if (largest_that_needs(outcome.full_part, known_tasks(), devices_) >= bytes)
-    give_up({outcome.without_room}, outcome.cause);
-  else memory = std::min(memory, std::max<index_t>(bytes - 1, 1));
+  if (first != nullptr && first->state != State::Waiting) return;  // it was one of them
+  if (largest_that_needs(outcome.full_part, known_tasks(), devices_) < bytes) {
+    index_t& memory = devices_[outcome.full_part].memory;
+    memory = std::min(memory, std::max<index_t>(bytes - 1, 1));
+    return;
+  }
+  for (const Entry& task : tasks)
+    if (first != nullptr
+            ? task.entry == first
+            : needs_part(*task.entry, outcome.full_part, devices_) && task.entry->bytes() >= bytes)
+      give_up({task}, outcome.cause);
 }
 
 // Tasks that came since then may need more, and get it where it was to be there.

@@ -54,6 +54,7 @@ class TaskExecutor {
     bool is_broken;
     std::string cause;
     Entry without_room = {nullptr, 0};  // a task for which a part lacked memory, if there is one
+    index_t bytes_without_room = 0;     // its bytes, or those of an array that a scheduler sent there
     std::size_t full_part = 0;          // that part
   };
 
@@ -69,7 +70,8 @@ class TaskExecutor {
   void flush(const std::vector<Ref<CoherentState>>& arrays);
   void forget_old_arrays();
   void run_window(int begun, int end);
-  void note_given_up(const std::vector<TaskEntry*>& tasks);
+  void note_given_up(const std::vector<Ref<CoherentState>>& arrays, const std::vector<Entry>& tasks);
+  void note_unwritten(const std::vector<TaskEntry*>& tasks);
   Outcome run_round(const std::vector<Entry>& tasks, bool is_last);
   void give_up(const std::vector<Entry>& tasks, const std::string& cause);
   void leave_out(const Outcome& outcome, const std::vector<Entry>& tasks);

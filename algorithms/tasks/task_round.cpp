@@ -401,6 +401,10 @@ void TaskRound::report_standstill() const {
   log_message(LogLevel::Warning, "%s", text.c_str());
 }
 
+index_t TaskRound::bytes_without_room() const {
+  return needs_room_.kind == Kind::Run ? 0 : plan_.tasks.array(needs_room_.array).bytes;
+}
+
 tasks::TaskId TaskRound::task_without_room() const {
   if (without_room_ < 0) return tasks::none;
   if (needs_room_.kind == Kind::Run) return needs_room_.task;

@@ -57,6 +57,8 @@ class TaskRound {
   int part_without_room() const { return without_room_; }
   /// For which task: of an array, the first that uses it, can run on that part, and is not done.
   tasks::TaskId task_without_room() const;
+  /// Where it was for an array: its bytes.
+  index_t bytes_without_room() const;
   /// Tasks that were done, of each part.
   const std::vector<long>& tasks_done() const { return tasks_done_; }
   index_t bytes_reloaded() const { return bytes_reloaded_; }
@@ -71,7 +73,7 @@ class TaskRound {
     double seconds;
   };
   const std::vector<Measure>& measures() const { return measures_; }
-  /// Arrays whose last values were given up, as a task was to write all of them anew.
+  /// Arrays whose last values were given up while a task was to write them.
   const std::vector<Ref<CoherentState>>& given_up() const { return given_up_; }
   /// Arrays whose values could not be written to their files.
   const std::vector<Ref<CoherentState>>& unwritten() const { return unwritten_; }

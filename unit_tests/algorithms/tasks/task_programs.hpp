@@ -262,11 +262,11 @@ inline ::testing::AssertionResult has_values(const std::vector<Words>& arrays,
 }
 
 /// By a scheduler of a name, or an object: of the program, or one of the names.
-inline TaskRunOptions random_options(Random& draw, int num_tasks, bool may_decide_by_chance = true) {
+inline TaskRunOptions random_options(Random& draw, int num_tasks) {
   const std::vector<std::string> names = tasks::scheduler_names();
   TaskRunOptions options;
   options.scheduler = names[static_cast<std::size_t>(draw(0, static_cast<index_t>(names.size()) - 1))];
-  switch (draw(may_decide_by_chance ? 0 : 1, 5)) {
+  switch (draw(0, 5)) {
     case 0:
       options.scheduler = "an object that decides by chance";
       options.set_scheduler(DrawnScheduler(static_cast<std::uint64_t>(draw(0, 1 << 30))));
