@@ -343,9 +343,8 @@ void TaskExecutor::run_window(int begun, int end) {
   note_unwritten(entries);
 }
 
-// In a round that is broken, values were given up while a task was to write the array: they were old from
-// then on. Where the first task that has not run reads them, they are lost: an update that failed after it
-// may have written in part. Else that task writes all of them anew, in a later round.
+// Values that a broken round gave up while a task was to write them are lost where the first task that has
+// not run reads them, such as an update that failed. Else that task writes all anew, in a later round.
 void TaskExecutor::note_given_up(const std::vector<Ref<CoherentState>>& arrays,
                                  const std::vector<Entry>& tasks) {
   const auto is_read_next = [&](const CoherentState* array) {
@@ -437,10 +436,8 @@ TaskExecutor::Outcome TaskExecutor::run_round(const std::vector<Entry>& tasks, b
   reduce_memory(outcome.full_part, known_tasks(), devices_);
   has_less_memory_ = true;
   outcome.bytes_without_room = round.bytes_without_room();
-  if (const tasks::TaskId task = round.task_without_room(); task != tasks::none) {
+  if (const tasks::TaskId task = round.task_without_room(); task != tasks::none)
     outcome.without_room = entry_of(task);
-    outcome.bytes_without_room = outcome.without_room.entry->bytes();
-  }
   return outcome;
 }
 
@@ -475,16 +472,14 @@ void TaskExecutor::leave_out(const Outcome& outcome, const std::vector<Entry>& t
       give_up({task}, outcome.cause);
   }
   if (first != nullptr && first->state != State::Waiting) return;  // it was one of them
-  if (largest_that_needs(outcome.full_part, known_tasks(), devices_) < bytes) {
-    index_t& memory = devices_[outcome.full_part].memory;
+  index_t& memory = devices_[outcome.full_part].memory;
+  if (largest_that_needs(outcome.full_part, known_tasks(), devices_) < bytes)
     memory = std::min(memory, std::max<index_t>(bytes - 1, 1));
-    return;
-  }
-  for (const Entry& task : tasks)
-    if (first != nullptr
-            ? task.entry == first
-            : needs_part(*task.entry, outcome.full_part, devices_) && task.entry->bytes() >= bytes)
-      give_up({task}, outcome.cause);
+  else if (first != nullptr) give_up({outcome.without_room}, outcome.cause);
+  else
+    for (const Entry& task : tasks)
+      if (needs_part(*task.entry, outcome.full_part, devices_) && task.entry->bytes() >= bytes)
+        give_up({task}, outcome.cause);
 }
 
 // Tasks that came since then may need more, and get it where it was to be there.

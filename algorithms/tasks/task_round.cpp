@@ -402,7 +402,9 @@ void TaskRound::report_standstill() const {
 }
 
 index_t TaskRound::bytes_without_room() const {
-  return needs_room_.kind == Kind::Run ? 0 : plan_.tasks.array(needs_room_.array).bytes;
+  const tasks::TaskId task = task_without_room();
+  return task != tasks::none ? plan_.sources[static_cast<std::size_t>(task)].entry->bytes()
+                             : plan_.tasks.array(needs_room_.array).bytes;
 }
 
 tasks::TaskId TaskRound::task_without_room() const {

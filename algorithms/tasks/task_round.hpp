@@ -57,7 +57,7 @@ class TaskRound {
   int part_without_room() const { return without_room_; }
   /// For which task: of an array, the first that uses it, can run on that part, and is not done.
   tasks::TaskId task_without_room() const;
-  /// Where it was for an array: its bytes.
+  /// The bytes of that task, or of an array that was sent there for none.
   index_t bytes_without_room() const;
   /// Tasks that were done, of each part.
   const std::vector<long>& tasks_done() const { return tasks_done_; }
