@@ -56,7 +56,9 @@ function(strata_add_folder name)
       set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF
                             UNITY_BUILD ${STRATA_UNITY} UNITY_BUILD_BATCH_SIZE 6)
       target_link_libraries(${target} PRIVATE strata_flags ${arg_LINK})
-      if(STRATA_SANITIZER STREQUAL "address")  # what plans streamed launches runs in half the time, and compiles no slower
+      # Under AddressSanitizer what plans streamed launches runs in half the time, and compiles no slower. The checked
+      # library is there to find mistakes, and takes half the time to compile as with -O3.
+      if(STRATA_SANITIZER STREQUAL "address" OR (variant AND CMAKE_BUILD_TYPE STREQUAL "Release"))
         target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-O1>)
       endif()
       if(variant AND NOT (STRATA_BUILD_CHECKED AND (STRATA_BUILD_TESTS OR STRATA_INSTALL)))

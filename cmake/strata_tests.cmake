@@ -1,6 +1,8 @@
-# strata_add_tests(NAME [PATH folder] [ROOMS subfolder ...] [CHECKED] [DEVICES serial threads ...] [LIBRARIES target ...])
+# strata_add_tests(NAME [PATH folder] [ROOMS subfolder ...] [ONLY regex] [WITHOUT regex] [CHECKED] [DEVICES serial threads ...]
+#                  [LIBRARIES target ...])
 #
-# Makes strata_NAME_tests of unit_tests/PATH/*.cpp (PATH is NAME by default) and PATH/ROOM/*_test.cpp, and where CHECKED with STRATA_CHECKED_TESTS
+# Makes strata_NAME_tests of unit_tests/PATH/*.cpp (PATH is NAME by default) and PATH/ROOM/*_test.cpp, of these ONLY those or all
+# WITHOUT those that match a regular expression, and where CHECKED with STRATA_CHECKED_TESTS
 # strata_NAME_tests_checked besides; under AddressSanitizer all are checked. LIBRARIES are linked besides Strata, those called
 # TARGET_checked to the latter.
 # Entries of CTest: NAME.serial, NAME.threads ... (label the device) where the folder has typed tests,
@@ -14,9 +16,9 @@ cmake_host_system_information(RESULT strata_processors QUERY NUMBER_OF_LOGICAL_C
 # Without any, the tests of streaming would run for 109 s of processor, longer than they then compile faster; with -O1
 # they run for 24 s in place of 33, and compile in 110 in place of 90. Those of algorithms run without any for 24 s in place
 # of 5, and compile in 89 in place of 158 (with the batches below).
-set(strata_optimised_tests "^(linear|streaming|thermal|explicit_dynamics|coherent_apps)$|atomic|bits|half|complex")
+set(strata_optimised_tests "^(linear|tiled|streaming|fused|streaming_plan|thermal|explicit_dynamics|coherent_apps)$|atomic|bits|half|complex")
 # Six sources are compiled as one (_strata_batch_tests), three of those that take up to 1.5 GiB.
-set(strata_large_tests "^(streaming|linear)$")
+set(strata_large_tests "^(streaming|fused|linear|tiled)$")
 # Checked builds and those under sanitizers run them over the devices that differ most, AddressSanitizer over the one
 # whose memory is its own.
 set(strata_test_devices_checked "STRATA_TEST_DEVICES_HEADER=\"few_test_devices.hpp\"")
@@ -43,8 +45,14 @@ string(CONCAT strata_long_tests
        "files/mesh_fuzz_test")
 
 function(strata_add_tests folder)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "CHECKED" "PATH" "ROOMS;DEVICES;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "CHECKED" "PATH;ONLY;WITHOUT" "ROOMS;DEVICES;LIBRARIES")
   _strata_test_sources(sources ${folder} "${arg_PATH}" ${arg_ROOMS})
+  if(arg_ONLY)
+    list(FILTER sources INCLUDE REGEX "${arg_ONLY}")
+  endif()
+  if(arg_WITHOUT)
+    list(FILTER sources EXCLUDE REGEX "${arg_WITHOUT}")
+  endif()
   if(NOT sources)
     message(FATAL_ERROR "strata_add_tests(${folder}): there are no sources in \"${arg_PATH}\"")
   endif()
@@ -156,7 +164,7 @@ function(strata_add_cuda_tests folder)
     target_include_directories(${program} PRIVATE "${PROJECT_SOURCE_DIR}/unit_tests")
     target_compile_definitions(${program} PRIVATE "STRATA_TEST_DEVICES_HEADER=\"devices/cuda/cuda_test_devices.hpp\"")
     list(TRANSFORM arg_LIBRARIES APPEND "${variant}" OUTPUT_VARIABLE libraries)
-    target_link_libraries(${program} PRIVATE strata_flags ${libraries} strata::strata${variant} GTest::gtest)
+    target_link_libraries(${program} PRIVATE strata_flags strata_tests_shared ${libraries} strata::strata${variant} GTest::gtest)
     target_compile_options(${program} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-O1>)
     if(built)
       _strata_add_test_entry(${folder}${variant}.cuda ${program} "${filter}" "cuda")
@@ -199,11 +207,11 @@ function(_strata_test_sources result folder path)
 endfunction()
 
 function(_strata_add_test_program program variant libraries)
-  add_executable(${program} ${ARGN} ${shared_sources})
+  add_executable(${program} ${ARGN})
   set_target_properties(${program} PROPERTIES CXX_EXTENSIONS OFF)
   target_include_directories(${program} PRIVATE "${PROJECT_SOURCE_DIR}/unit_tests")
   list(TRANSFORM libraries APPEND "${variant}")
-  target_link_libraries(${program} PRIVATE strata_flags ${libraries} strata::strata${variant} GTest::gtest_main)
+  target_link_libraries(${program} PRIVATE strata_flags strata_tests_shared ${libraries} strata::strata${variant} GTest::gtest_main)
   string(REGEX REPLACE "^strata_|_tests(_checked)?$" "" folder ${program})
   set(level 0)
   if(strata_test_options AND folder MATCHES "${strata_optimised_tests}")

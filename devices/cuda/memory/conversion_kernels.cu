@@ -88,21 +88,20 @@ __global__ void __launch_bounds__(threads_of_block)
   });
 }
 
-// Strides of the loops are in numbers.
+// Strides of the loops are in numbers. The kind is chosen for each number: a branch that all threads take alike beside the
+// divisions of `place`, which would otherwise be compiled once for each pair of kinds.
 template <class From>
 __global__ void convert_strided(char* dst, const char* src, NumberKind to,
                                 const __grid_constant__ Loops loops) {
   const index_t step = static_cast<index_t>(gridDim.x) * blockDim.x;
   const bool is_short = loops.items < (index_t{1} << 31);
-  with_number(to, [&]<class To>(To) {
-    for (index_t k = static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x; k < loops.items;
-         k += step) {
-      index_t out = 0, in = 0;
-      if (is_short) loops.place<unsigned>(static_cast<unsigned>(k), 0, out, in);
-      else loops.place<index_t>(k, 0, out, in);
-      reinterpret_cast<To*>(dst)[out] = static_cast<To>(reinterpret_cast<const From*>(src)[in]);
-    }
-  });
+  for (index_t k = static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x; k < loops.items; k += step) {
+    index_t out = 0, in = 0;
+    if (is_short) loops.place<unsigned>(static_cast<unsigned>(k), 0, out, in);
+    else loops.place<index_t>(k, 0, out, in);
+    const From number = reinterpret_cast<const From*>(src)[in];
+    with_number(to, [&]<class To>(To) { reinterpret_cast<To*>(dst)[out] = static_cast<To>(number); });
+  }
 }
 
 // Whether `data` is aligned as groups of numbers of `bytes` are.
