@@ -25,7 +25,7 @@ class MatrixInput {
 
   /// Rows; and columns, but for those of make_random.
   index_t order() const { return order_; }
-  index_t columns() const { return columns_; }
+  index_t columns() const { return columns_ > 0 ? columns_ : order_; }
   /// For people: "spd, seed 1".
   const std::string& text() const { return text_; }
 
@@ -36,11 +36,12 @@ class MatrixInput {
   virtual void require_symmetric() const {}
 
  protected:
-  MatrixInput(index_t order, std::string text) : MatrixInput(order, order, std::move(text)) {}
+  MatrixInput(index_t order, std::string text) : MatrixInput(order, 0, std::move(text)) {}
   MatrixInput(index_t rows, index_t columns, std::string text)
       : order_(rows), columns_(columns), text_(std::move(text)) {}
 
-  index_t order_, columns_;
+  index_t order_;    // files set it when they have been read
+  index_t columns_;  // 0: a square matrix
   std::string text_;
 };
 
