@@ -3,7 +3,7 @@
 // order of priorities. Where accesses have no structure that packages could use: by the array that frees most
 // tasks (darts.cpp). Where there are several devices and time for it, these and others are tried in a
 // simulation of the run, and the fastest is taken. Devices that are far slower than others run what only they
-// can (slow_devices.hpp).
+// can (slow_devices.hpp), and do not count here.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <functional>
