@@ -1,12 +1,12 @@
-// Temporary files of a test program are in a folder of its own, so that several checkouts can be tested at once: what
-// testing::TempDir() and std::filesystem::temp_directory_path() say.
+// Temporary files of a test program are in a folder of its own, so that several checkouts can be tested at
+// once: what testing::TempDir() and std::filesystem::temp_directory_path() say.
 // SPDX-License-Identifier: Apache-2.0
-#include <unistd.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <system_error>
+
+#include <unistd.h>
 
 namespace {
 

@@ -72,14 +72,14 @@ void fill(const TiledMatrix<T>& a, const MatrixInput& input, const std::function
             const T value = counts ? static_cast<T>(values[k]) : T(0);
             view(r, c) = value;
             if (std::isfinite(value)) continue;
-            const index_t place = (row + r) * input.order() + column + c;
+            const index_t place = (row + r) * input.columns() + column + c;
             for (index_t known = bad; place < known && !bad.compare_exchange_weak(known, place);) {
             }
           }
         }
       });
       if (bad != none) {
-        const index_t r = bad / input.order(), c = bad % input.order();
+        const index_t r = bad / input.columns(), c = bad % input.columns();
         double value = 0;
         input.read(r, c, 1, &value);
         throw InputError(input.text() + ": the element in row " + std::to_string(r) + " and column " +
@@ -93,15 +93,21 @@ void fill(const TiledMatrix<T>& a, const MatrixInput& input, const std::function
 
 namespace {
 
-// y += the elements of rows [0, n), each those before end(row), times v; `squares`: sums over rows, in which
-// elements left of the diagonal count twice where they have mirror images.
-template <class T, class End>
-void add_rows(const MatrixInput& input, bool is_mirrored, const End& end, const Vectors& v, Vectors& y,
+// Of each row the columns that count.
+struct Columns {
+  index_t begin, end;
+};
+
+// y += the elements of all rows times v; `squares`: sums over rows, in which elements off the diagonal count
+// twice where they have mirror images.
+template <class T, class Range>
+void add_rows(const MatrixInput& input, bool is_mirrored, const Range& range, const Vectors& v, Vectors& y,
               std::vector<double>* squares) {
   in_parallel("multiply rows", input.order(), [&](index_t i) {
     double values[chunk], square = 0;
-    for (index_t first = 0; first < end(i); first += chunk) {
-      const index_t length = std::min(chunk, end(i) - first);
+    const Columns columns = range(i);
+    for (index_t first = columns.begin; first < columns.end; first += chunk) {
+      const index_t length = std::min(chunk, columns.end - first);
       input.read(i, first, length, values);
       for (index_t k = 0; k < length; ++k) {
         const double value = rounded<T>(values[k]);
@@ -114,14 +120,15 @@ void add_rows(const MatrixInput& input, bool is_mirrored, const End& end, const 
   });
 }
 
-// y += the transpose of the elements of rows [0, n), each those before end(row), times v.
-template <class T, class End>
-void add_columns(const MatrixInput& input, const End& end, const Vectors& v, Vectors& y) {
-  in_parallel("multiply columns", blocks_of(input.order()), [&](index_t b) {
+// y += the transpose of the elements of all rows times v.
+template <class T, class Range>
+void add_columns(const MatrixInput& input, const Range& range, const Vectors& v, Vectors& y) {
+  in_parallel("multiply columns", blocks_of(input.columns()), [&](index_t b) {
     double values[block];
-    const index_t first = b * block;
     for (index_t i = 0; i < input.order(); ++i) {
-      const index_t length = std::min(block, end(i) - first);
+      const Columns columns = range(i);
+      const index_t first = std::max(b * block, columns.begin);
+      const index_t length = std::min((b + 1) * block, columns.end) - first;
       if (length <= 0) continue;
       input.read(i, first, length, values);
       for (index_t k = 0; k < length; ++k)
@@ -133,26 +140,45 @@ void add_columns(const MatrixInput& input, const End& end, const Vectors& v, Vec
 }  // namespace
 
 template <class T>
-Vectors multiply(const MatrixInput& input, Triangle triangle, bool transpose, const Vectors& v,
-                 double* norm) {
-  const index_t n = input.order();
-  Vectors y(n, v.columns);
+Vectors multiply(const MatrixInput& input, InputPart part, bool transpose, const Vectors& v, double* norm) {
+  const index_t n = input.order(), columns = input.columns();
+  const bool is_unit = part == InputPart::UnitLower || part == InputPart::UnitUpper;
+  const auto range = [&](index_t i) -> Columns {
+    switch (part) {
+      case InputPart::All:
+        break;
+      case InputPart::Symmetric:
+      case InputPart::Lower:
+        return {0, i + 1};
+      case InputPart::Upper:
+        return {i, columns};
+      case InputPart::UnitLower:
+        return {0, i};
+      case InputPart::UnitUpper:
+        return {i + 1, columns};
+    }
+    return {0, columns};
+  };
+  Vectors y(transpose ? columns : n, v.columns);
+  if (is_unit) y = v;
   std::vector<double> squares(static_cast<std::size_t>(norm != nullptr ? n : 0));
   std::vector<double>* const sums = norm != nullptr ? &squares : nullptr;
-  if (triangle == Triangle::Lower) {
-    add_rows<T>(
-        input, true, [](index_t i) { return i + 1; }, v, y, sums);
+  if (part == InputPart::Symmetric) {
+    add_rows<T>(input, true, range, v, y, sums);
     add_columns<T>(
-        input, [](index_t i) { return i; }, v, y);
+        input,
+        [](index_t i) {
+          return Columns{0, i};
+        },
+        v, y);
   } else if (transpose) {
-    add_columns<T>(
-        input, [n](index_t) { return n; }, v, y);
+    add_columns<T>(input, range, v, y);
+    if (sums != nullptr) add_rows<T>(input, false, range, Vectors(columns, 0), y, sums);
   } else {
-    add_rows<T>(
-        input, false, [n](index_t) { return n; }, v, y, sums);
+    add_rows<T>(input, false, range, v, y, sums);
   }
   if (norm != nullptr) {
-    double sum = 0;
+    double sum = is_unit ? static_cast<double>(n) : 0;
     for (const double square : squares) sum += square;
     *norm = std::sqrt(sum);
   }
@@ -161,10 +187,11 @@ Vectors multiply(const MatrixInput& input, Triangle triangle, bool transpose, co
 
 template <class T>
 Vectors multiply(const TiledMatrix<T>& a, TilePart part, const Vectors& v) {
-  const bool is_lower = part != TilePart::All;
-  const bool goes_down = part != TilePart::LowerTransposed;
-  const bool goes_up = part == TilePart::LowerTransposed || part == TilePart::Symmetric;
-  Vectors y(a.rows(), v.columns);
+  const bool is_lower = part != TilePart::All && part != TilePart::AllTransposed;
+  const bool is_transposed = part == TilePart::AllTransposed || part == TilePart::LowerTransposed;
+  const bool goes_down = !is_transposed;
+  const bool goes_up = is_transposed || part == TilePart::Symmetric;
+  Vectors y(is_transposed ? a.columns() : a.rows(), v.columns);
   for (index_t i = 0; i < a.tile_rows(); ++i)
     for (index_t j = 0; j < (is_lower ? i + 1 : a.tile_columns()); ++j) {
       const auto& tile = a.tile(i, j);
@@ -209,7 +236,7 @@ Vectors values_of(const TiledMatrix<T>& from) {
 
 #define STRATA_FACTORIZE_ELEMENTS(T)                                                                  \
   template void fill(const TiledMatrix<T>&, const MatrixInput&, const std::function<void(index_t)>&); \
-  template Vectors multiply<T>(const MatrixInput&, Triangle, bool, const Vectors&, double*);          \
+  template Vectors multiply<T>(const MatrixInput&, InputPart, bool, const Vectors&, double*);         \
   template Vectors multiply(const TiledMatrix<T>&, TilePart, const Vectors&);                         \
   template void set(const TiledMatrix<T>&, const Vectors&);                                           \
   template Vectors values_of(const TiledMatrix<T>&);

@@ -27,25 +27,30 @@ double norm_of(const Vectors& v, index_t column);
 /// a - b
 Vectors difference(const Vectors& a, const Vectors& b);
 
-/// Which elements of an input count.
-enum class Triangle : unsigned char {
+/// Which elements of an input count, the others being 0.
+enum class InputPart : unsigned char {
   All,
-  Lower  ///< those on and below the diagonal, and their mirror images
+  Symmetric,  ///< those on and below the diagonal, and their mirror images
+  Lower,      ///< those on and below the diagonal
+  Upper,      ///< those on and above the diagonal
+  UnitLower,  ///< those below the diagonal, which is all ones
+  UnitUpper   ///< those above it, likewise
 };
 
-/// The tiles become the input, of which symmetric ones get the lower triangle; done(k) after each tile.
-/// InputError names an element that is not finite, or too large for the type.
+/// The tiles become the input, as large as they are, of which symmetric ones get the lower triangle; done(k)
+/// after each tile. InputError names an element that is not finite, or too large for the type.
 template <class T>
 void fill(const TiledMatrix<T>& a, const MatrixInput& input, const std::function<void(index_t)>& done);
 
 /// A v or A^T v, with the elements as T has them, and, unless it is null, the root of the sum of squares of
-/// all elements.
+/// all elements, of mirror images and ones, too.
 template <class T>
-Vectors multiply(const MatrixInput& input, Triangle triangle, bool transpose, const Vectors& v, double* norm);
+Vectors multiply(const MatrixInput& input, InputPart part, bool transpose, const Vectors& v, double* norm);
 
 /// Which elements of tiles count.
 enum class TilePart : unsigned char {
   All,
+  AllTransposed,
   Lower,  ///< on and below the diagonal, the others being 0
   LowerTransposed,
   Symmetric  ///< on and below the diagonal, and their mirror images

@@ -1,5 +1,5 @@
-// strata-factorize: factors and products of dense matrices that are larger than a device; README.md has the
-// operations and the inputs.
+// strata-factorize: factors, products and triangular systems of dense matrices that are larger than a device;
+// README.md has the operations and the inputs.
 //
 //   strata-factorize cholesky                                              a generated matrix of order 1024
 //   strata-factorize cholesky --order 115200 --type float --device cuda --memory-limit 2000MiB --verify
@@ -38,8 +38,9 @@ void require_files(const FactorizeSettings& s, const FactorizeRequest& request,
 
 int run(int argc, char** argv) {
   FactorizeSettings settings;
-  miniapp::Options options("strata-factorize",
-                           "Factors and products of dense matrices that are larger than a device.");
+  miniapp::Options options(
+      "strata-factorize",
+      "Factors, products and triangular systems of dense matrices that are larger than a device.");
   declare(options, settings);
   if (!options.parse(argc, argv)) return 0;
   const FactorizeRequest request = request_of(settings);

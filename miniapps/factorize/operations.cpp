@@ -11,6 +11,7 @@
 #include <strata/algorithms/linear/tiled/tiled_files.hpp>
 #include <strata/algorithms/linear/tiled/tiled_lu.hpp>
 #include <strata/algorithms/linear/tiled/tiled_product.hpp>
+#include <strata/algorithms/linear/tiled/tiled_trsm.hpp>
 #include <strata/core/bytes.hpp>
 #include <strata/devices/emulated/control.hpp>
 #include <strata/miniapps/common/devices.hpp>
@@ -130,7 +131,11 @@ class OperationsOn final : public Operations<T> {
       : place_(std::move(maker.place)),
         summary_(std::move(maker.summary)),
         home_(maker.home),
-        folder_(request.folder) {
+        folder_(request.folder),
+        system_{.side = request.system.from_right ? linear::Side::Right : linear::Side::Left,
+                .triangle = request.system.upper ? linear::Triangle::Upper : linear::Triangle::Lower,
+                .transpose = request.system.transpose,
+                .unit_diagonal = request.system.unit_diagonal} {
     const std::string whole = std::filesystem::path(folder_).parent_path().string();
     if (request.is_in_folder_of_device) made_folders_.push_back(whole);
     made_folders_.push_back(folder_);
@@ -144,14 +149,17 @@ class OperationsOn final : public Operations<T> {
   }
 
   const PlaceSummary& place() const override { return summary_; }
-  TiledMatrix<T> matrix(const std::string& name, index_t order, index_t tile, bool is_symmetric) override {
-    if (summary_.home == "file") return matrix_in_files(folder_ + "/" + name, order, tile, is_symmetric);
-    const auto make = [&](const auto&... options) {
-      return is_symmetric ? TiledMatrix<T>::symmetric(name, order, tile, uninitialized, options...)
-                          : TiledMatrix<T>(name, order, order, tile, uninitialized, options...);
-    };
-    return make(summary_.home == "pinned" ? MemoryMode::Pinned : MemoryMode::Smart,
-                MainIn<miniapp::HomeDevice>{home_});
+  TiledMatrix<T> matrix(const std::string& name, index_t rows, index_t columns, index_t tile) override {
+    if (summary_.home == "file")
+      return tiled_files<T>(folder_for(name), rows, columns, tile, overwrite, uninitialized);
+    return TiledMatrix<T>(name, rows, columns, tile, uninitialized, mode(),
+                          MainIn<miniapp::HomeDevice>{home_});
+  }
+  TiledMatrix<T> lower_matrix(const std::string& name, index_t order, index_t tile) override {
+    if (summary_.home == "file")
+      return symmetric_tiled_files<T>(folder_for(name), order, tile, overwrite, uninitialized);
+    return TiledMatrix<T>::symmetric(name, order, tile, uninitialized, mode(),
+                                     MainIn<miniapp::HomeDevice>{home_});
   }
   bool save(const TiledMatrix<T>& a) override {
     if (summary_.home != "file") return false;
@@ -185,6 +193,9 @@ class OperationsOn final : public Operations<T> {
   TaskReport syrk(const TiledMatrix<T>& a, const TiledMatrix<T>& c) override {
     return linear::syrk(1, a, 0, c, place_, options_);
   }
+  TaskReport trsm(const TiledMatrix<T>& a, const TiledMatrix<T>& b) override {
+    return linear::trsm(system_, 1, a, b, place_, options_);
+  }
   void solve(const TiledMatrix<T>& b) override {
     if (lu_) linear::solve(*lu_, b, place_, options_);
     else linear::solve(cholesky_.value(), b, place_, options_);
@@ -196,11 +207,12 @@ class OperationsOn final : public Operations<T> {
   }
 
  private:
-  TiledMatrix<T> matrix_in_files(const std::string& folder, index_t order, index_t tile, bool is_symmetric) {
-    std::error_code error;  // of the folders of matrices; what fails, fails below
+  MemoryMode mode() const { return summary_.home == "pinned" ? MemoryMode::Pinned : MemoryMode::Smart; }
+  // Of a matrix; those that it is in are there.
+  std::string folder_for(const std::string& name) const {
+    std::error_code error;  // what fails, fails when the matrix is made
     for (const std::string& made : made_folders_) std::filesystem::create_directory(made, error);
-    return is_symmetric ? symmetric_tiled_files<T>(folder, order, tile, overwrite, uninitialized)
-                        : tiled_files<T>(folder, order, order, tile, overwrite, uninitialized);
+    return folder_ + "/" + name;
   }
 
   AnyPlace place_;
@@ -208,6 +220,7 @@ class OperationsOn final : public Operations<T> {
   const miniapp::HomeDevice home_;
   std::string folder_;
   std::vector<std::string> made_folders_;  // where they are not there, in this order
+  linear::TriangularSystem system_;
   linear::TiledOptions options_;
   std::optional<TiledMatrix<T>> cholesky_;  // what has factors
   std::optional<linear::LuFactors<T>> lu_;
@@ -249,7 +262,7 @@ void require_no_matrices(const FactorizeRequest& request) {
   if (request.home != "file" || request.overwrites) return;
   // Those that a run of this operation makes: it leaves others alone.
   std::vector<const char*> names{"a"};
-  if (request.operation == Operation::Gemm) names.push_back("b");
+  if (request.operation == Operation::Gemm || request.operation == Operation::Trsm) names.push_back("b");
   if (request.operation == Operation::Gemm || request.operation == Operation::Syrk) names.push_back("c");
   for (const char* const name : names)
     if (const std::string folder = request.folder + "/" + name; strata::detail::has_tiled_files(folder))

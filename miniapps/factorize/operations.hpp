@@ -33,9 +33,11 @@ class Operations {
   virtual ~Operations() = default;
 
   virtual const PlaceSummary& place() const = 0;
-  /// A square matrix that is to be filled, at home where the request says. `name` is its label, or that of
-  /// its folder. FileError, UsageError where there is one in the folder that is not to be replaced.
-  virtual TiledMatrix<T> matrix(const std::string& name, index_t order, index_t tile, bool is_symmetric) = 0;
+  /// A matrix that is to be filled, at home where the request says. `name` is its label, or that of its
+  /// folder. FileError, UsageError where there is one in the folder that is not to be replaced.
+  virtual TiledMatrix<T> matrix(const std::string& name, index_t rows, index_t columns, index_t tile) = 0;
+  /// The same of the lower tiles only of a square matrix.
+  virtual TiledMatrix<T> lower_matrix(const std::string& name, index_t order, index_t tile) = 0;
   /// Whether matrices are in files: all of one is on the disk, and its files are complete.
   virtual bool save(const TiledMatrix<T>& a) = 0;
 
@@ -45,6 +47,8 @@ class Operations {
   virtual TaskReport gemm(const TiledMatrix<T>& a, const TiledMatrix<T>& b, const TiledMatrix<T>& c) = 0;
   /// C = A A^T, of which C has the lower tiles
   virtual TaskReport syrk(const TiledMatrix<T>& a, const TiledMatrix<T>& c) = 0;
+  /// X takes the place of B in the system of the request.
+  virtual TaskReport trsm(const TiledMatrix<T>& a, const TiledMatrix<T>& b) = 0;
   /// By the factors that the last cholesky() or lu() left.
   virtual void solve(const TiledMatrix<T>& b) = 0;
   /// x = P^T L U x for the factors that the last lu() left.

@@ -61,25 +61,21 @@ std::string words(double x, double y, const char* anchor, const std::string& tex
          escaped(text) + "</text>\n";
 }
 
-// Which tiles a step updates.
-bool is_updated(const PictureOf& of, int step, int m, int n) {
-  return !(of.is_lower && n > m) && !(of.shrinks && (m < step || n < step));
-}
-
 struct Panel {
   std::string title;
-  int step;
+  int k;
   int device;  // none of several: -1
 };
 
 std::vector<Panel> panels_of(const PictureOf& of) {
   std::vector<Panel> panels;
+  const auto k_of = [&](int step) { return of.goes_back ? of.steps - 1 - step : step; };
   if (const int devices = static_cast<int>(of.devices.size()); devices > 1)
     for (int device = 0; device < std::min(devices, most_panels); ++device)
-      panels.push_back({of.devices[static_cast<std::size_t>(device)] + ", step 1", 0, device});
+      panels.push_back({of.devices[static_cast<std::size_t>(device)] + ", step 1", k_of(0), device});
   else
-    for (int step = 0; step < std::min(of.tiles, most_panels); ++step)
-      panels.push_back({"step " + std::to_string(step + 1), step, -1});
+    for (int step = 0; step < std::min(of.steps, most_panels); ++step)
+      panels.push_back({"step " + std::to_string(step + 1), k_of(step), -1});
   return panels;
 }
 
@@ -88,36 +84,43 @@ struct Ends {
   std::vector<long> positions;
   std::vector<int> devices;
 };
-Ends ends_of(const PictureOf& of, int step, const std::vector<TileTask>& order) {
-  const std::size_t tiles = static_cast<std::size_t>(of.tiles);
-  Ends ends{std::vector<long>(tiles * tiles, -1), std::vector<int>(tiles * tiles, -1)};
+Ends ends_of(const PictureOf& of, int k, const std::vector<TileTask>& order) {
+  const std::size_t columns = static_cast<std::size_t>(of.columns);
+  const std::size_t tiles = static_cast<std::size_t>(of.rows) * columns;
+  Ends ends{std::vector<long>(tiles, -1), std::vector<int>(tiles, -1)};
   std::vector<long> counts(of.devices.size(), 0);
   for (const TileTask& task : order) {
     const long position = counts[static_cast<std::size_t>(task.device)]++;
-    if (task.k != step || task.m >= of.tiles || task.n >= of.tiles) continue;
-    const std::size_t at = static_cast<std::size_t>(task.m) * tiles + static_cast<std::size_t>(task.n);
+    if (task.k != k || task.m >= of.rows || task.n >= of.columns) continue;
+    const std::size_t at = static_cast<std::size_t>(task.m) * columns + static_cast<std::size_t>(task.n);
     ends.positions[at] = position;
     ends.devices[at] = task.device;
   }
   return ends;
 }
 
+// Whether the square that is as large as a memory fits the panel.
+bool shows_memory(const PictureOf& of) {
+  const int longest = std::max(of.rows, of.columns);
+  return of.memory_tiles > 0 && of.memory_tiles < longest * longest;
+}
+
 std::string draw_panel(const PictureOf& of, const Panel& panel, double left, long share,
                        const std::vector<TileTask>& order) {
-  const Ends ends = ends_of(of, panel.step, order);
-  const double tile = side / of.tiles;
+  const Ends ends = ends_of(of, panel.k, order);
+  const double tile = side / std::max(of.rows, of.columns);
   std::string text = words(left + side / 2, top - 8, "middle", panel.title) +
                      rectangle(left, top, side, side, std::string("fill=\"") + white + "\"");
-  for (int m = 0; m < of.tiles; ++m)
-    for (int n = 0; n < of.tiles; ++n) {
-      if (!is_updated(of, panel.step, m, n)) continue;
-      const std::size_t at = static_cast<std::size_t>(m * of.tiles + n);
+  for (int m = 0; m < of.rows; ++m)
+    for (int n = 0; n < of.columns; ++n) {
+      if (!of.is_updated(panel.k, m, n)) continue;
+      const std::size_t at = static_cast<std::size_t>(m * of.columns + n);
       const bool is_here = ends.positions[at] >= 0 && (panel.device < 0 || ends.devices[at] == panel.device);
       // A little larger, so that no lines show between them.
       text += rectangle(left + n * tile, top + m * tile, tile + 0.2, tile + 0.2,
                         "fill=\"" + (is_here ? shade(ends.positions[at], share) : std::string(grey)) + "\"");
     }
-  if (of.memory_tiles > 0 && of.memory_tiles < of.tiles * of.tiles) {
+  if (shows_memory(of)) {
     const double box = std::sqrt(of.memory_tiles) * tile;
     text += rectangle(left + side - box - 2, top + 2, box, box, "fill=\"none\" stroke=\"#000000\"");
   }
@@ -139,8 +142,7 @@ std::string order_picture(const PictureOf& of, const std::vector<TileTask>& orde
     legend.emplace_back(shade(first + share - 1, share),
                         "tasks " + std::to_string(first + 1) + " to " + std::to_string(first + share));
   if (of.devices.size() > 1) legend.emplace_back(grey, "of other devices");
-  if (of.memory_tiles > 0 && of.memory_tiles < of.tiles * of.tiles)
-    legend.emplace_back("none", "tiles that fit a memory");
+  if (shows_memory(of)) legend.emplace_back("none", "tiles that fit a memory");
   const int columns = std::max(static_cast<int>(panels.size()), 2);
   const double width = gap + columns * (side + gap);
   const double bottom = top + side + gap;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,11 +13,12 @@ namespace strata::inline STRATA_ABI::factorize {
 /// What the picture is of.
 struct PictureOf {
   std::string title;
-  int tiles = 0;                          ///< of a side
-  bool is_lower = false;                  ///< only tiles on and below the diagonal are updated
-  bool shrinks = false;                   ///< step k updates tiles from row and column k on only
-  std::vector<std::string> devices = {};  ///< their names
-  double memory_tiles = 0;                ///< that a device has room for; 0: all
+  int rows = 0, columns = 0;                                 ///< of tiles
+  int steps = 0;                                             ///< k is less
+  bool goes_back = false;                                    ///< the first step has the last k
+  std::function<bool(int k, int m, int n)> is_updated = {};  ///< which tiles a step updates
+  std::vector<std::string> devices = {};                     ///< their names
+  double memory_tiles = 0;                                   ///< that a device has room for; 0: all
 };
 
 /// A panel for each of the first four steps k, or where several devices share the work for each of the first

@@ -14,16 +14,28 @@ enum class Operation : unsigned char {
   Lu,         ///< P A = L U
   LuNoPivot,  ///< A = L U
   Gemm,       ///< C = A B
-  Syrk        ///< C = A A^T
+  Syrk,       ///< C = A A^T
+  Trsm        ///< op(A) X = B or X op(A) = B, of a triangle of A
 };
-/// "cholesky", "lu", "lu-nopivot", "gemm", "syrk".
+/// "cholesky", "lu", "lu-nopivot", "gemm", "syrk", "trsm".
 const char* name_of(Operation operation);
+
+/// What trsm solves, in the words of linear::TriangularSystem: op(A) X = B, where op(A) is A, or A^T.
+struct TriangularRequest {
+  bool from_right = false;     ///< X op(A) = B
+  bool upper = false;          ///< A is the upper triangle of the input, else the lower one
+  bool transpose = false;      ///< op(A) is A^T
+  bool unit_diagonal = false;  ///< the diagonal counts as ones and is not read
+};
 
 /// A run of a program.
 struct FactorizeRequest {
   Operation operation = Operation::Cholesky;
   bool is_double = true;
   bool tf32 = false;
+
+  TriangularRequest system;  ///< of trsm
+  index_t rhs = 0;           ///< columns of B of trsm, from the right rows; 0: as many as A has
 
   std::string input;  ///< "spd", "random", "thermal", or a file
   index_t order = 0;  ///< of a matrix that is generated

@@ -64,6 +64,8 @@ class Run {
   }
 
   void run() {
+    rhs_ = request_.rhs > 0 ? request_.rhs : n_;
+    describe_system();
     require_no_matrices(request_);
     require_room_on_devices();
     require_room_on_host();
@@ -87,7 +89,26 @@ class Run {
   }
 
  private:
-  const TiledMatrix<T>& result() const { return is_product(request_.operation) ? *c_ : *a_; }
+  const TiledMatrix<T>& result() const {
+    return is_product(request_.operation) ? *c_ : is_trsm() ? *b_ : *a_;
+  }
+  bool is_trsm() const { return request_.operation == Operation::Trsm; }
+  // Rows and columns of B.
+  index_t rows_of_b() const { return is_trsm() && request_.system.from_right ? rhs_ : n_; }
+  index_t columns_of_b() const { return is_trsm() && !request_.system.from_right ? rhs_ : n_; }
+  bool has_lower_tiles_only() const {
+    return request_.operation == Operation::Cholesky || (is_trsm() && !request_.system.upper);
+  }
+  void describe_system() {
+    if (!is_trsm()) return;
+    const TriangularRequest& system = request_.system;
+    const std::string a = system.transpose ? "A^T" : "A";
+    report_.notes.push_back((system.from_right ? "X " + a : a + " X") + " = B, where A is the " +
+                            (system.upper ? "upper" : "lower") + " triangle of the input" +
+                            (system.unit_diagonal ? ", with ones on its diagonal" : "") + ", and B has " +
+                            std::to_string(rows_of_b()) + " x " + std::to_string(columns_of_b()) +
+                            " elements");
+  }
   index_t element_bytes() const { return static_cast<index_t>(sizeof(T)); }
 
   // What the largest task holds at once; on hosts, which invert nothing, of tiles in files.
@@ -105,7 +126,14 @@ class Run {
     index_t least = is_small ? 2 * tile : 3 * tile;
     std::string what = std::string(is_small ? "two" : "three") + " tiles of " + std::to_string(tile_) +
                        " x " + std::to_string(tile_);
-    if (request_.operation == Operation::LuNoPivot) {
+    if (is_trsm()) {
+      const index_t narrow = std::min(tile_, rhs_), tile_of_b = tile_ * narrow * element_bytes();
+      const std::string count = tiles_ == 1 ? "one" : "two";
+      least = tile + (tiles_ == 1 ? 1 : 2) * tile_of_b;
+      if (narrow < tile_)
+        what = "a tile of " + std::to_string(tile_) + " x " + std::to_string(tile_) + " and " + count +
+               " with " + std::to_string(narrow) + (request_.system.from_right ? " rows" : " columns");
+    } else if (request_.operation == Operation::LuNoPivot) {
       least = std::max(least, 2 * tile + rows_of_tile);
     } else if (request_.operation == Operation::Lu) {
       least = n_ * tile_ * element_bytes() + std::max(tile, 4 * n_ + rows_of_tile);
@@ -121,9 +149,10 @@ class Run {
     const index_t whole = bytes_of_matrix(n_, tile_, false, element_bytes());
     const index_t half = bytes_of_matrix(n_, tile_, true, element_bytes());
     const index_t need = request_.operation == Operation::Cholesky ? half
-                         : request_.operation == Operation::Gemm   ? 3 * whole
-                         : request_.operation == Operation::Syrk   ? whole + half
-                                                                   : whole;
+                         : is_trsm() ? (has_lower_tiles_only() ? half : whole) + n_ * rhs_ * element_bytes()
+                         : request_.operation == Operation::Gemm ? 3 * whole
+                         : request_.operation == Operation::Syrk ? whole + half
+                                                                 : whole;
     const index_t there = strata::detail::usable_memory();
     if (there > 0 && need > there - std::min(there, strata::detail::resident_memory()))
       throw UsageError(std::string(name_of(request_.operation)) + " of order " + std::to_string(n_) +
@@ -135,12 +164,13 @@ class Run {
   void make_matrices() {
     report_.timed("memory", [&] {
       const auto make = [&](const char* name, bool is_symmetric) {
-        return operations_->matrix(name, n_, tile_, is_symmetric);
+        return is_symmetric ? operations_->lower_matrix(name, n_, tile_)
+                            : operations_->matrix(name, n_, n_, tile_);
       };
-      a_ = make("a", request_.operation == Operation::Cholesky);
-      if (request_.operation == Operation::Gemm) {
-        b_ = make("b", false);
-        right_ = make_generated(false, n_, request_.seed + 1);
+      a_ = make("a", has_lower_tiles_only());
+      if (request_.operation == Operation::Gemm || is_trsm()) {
+        b_ = operations_->matrix("b", rows_of_b(), columns_of_b(), tile_);
+        right_ = make_random(rows_of_b(), columns_of_b(), request_.seed + 1);
         report_.notes.push_back("B is " + right_->text());
       }
       if (is_product(request_.operation)) c_ = make("c", request_.operation == Operation::Syrk);
@@ -153,7 +183,7 @@ class Run {
     });
   }
   void fill_one(const TiledMatrix<T>& to, const MatrixInput& from) const {
-    const index_t all = to.is_symmetric() ? tiles_ * (tiles_ + 1) / 2 : tiles_ * tiles_;
+    const index_t all = to.is_symmetric() ? tiles_ * (tiles_ + 1) / 2 : to.tile_rows() * to.tile_columns();
     miniapp::Progress progress(miniapp::progress_style(request_.quiet), "tile", all);
     fill(to, from, [&](index_t done) {
       if (progress.due(done)) progress.show(done, "filled");
@@ -161,7 +191,7 @@ class Run {
   }
 
   TaskReport timed_run() {
-    watch_.begin(miniapp::progress_style(request_.quiet), operations_of(request_.operation, n_));
+    watch_.begin(miniapp::progress_style(request_.quiet), operations_of(request_.operation, n_, rhs_));
     std::optional<TaskReport> taken;
     report_.timed(name_of(request_.operation), [&] { taken = compute(); });
     watch_.end();
@@ -177,9 +207,11 @@ class Run {
       case Operation::Gemm:
         return operations_->gemm(*a_, *b_, *c_);
       case Operation::Syrk:
+        return operations_->syrk(*a_, *c_);
+      case Operation::Trsm:
         break;
     }
-    return operations_->syrk(*a_, *c_);
+    return operations_->trsm(*a_, *b_);
   }
 
   // By the names that strata-simulate has for what it simulates.
@@ -200,8 +232,8 @@ class Run {
         report_.add_result("tasks on " + device.device, static_cast<double>(device.tasks));
     devices_.clear();
     for (const TaskDeviceReport& device : taken.devices) devices_.push_back(device.device);
-    report_.add_figure(name_of(request_.operation), operations_of(request_.operation, n_) / taken.seconds,
-                       "flop/s");
+    report_.add_figure(name_of(request_.operation),
+                       operations_of(request_.operation, n_, rhs_) / taken.seconds, "flop/s");
   }
 
   void write_files() {
@@ -214,18 +246,44 @@ class Run {
     const Operation operation = request_.operation;
     const std::string name = name_of(operation);
     write(request_.graph, [&] { return watch_.graph_json(); });
+    const int rows = static_cast<int>(result().tile_rows());
+    const int columns = static_cast<int>(result().tile_columns());
     write(request_.task_order,
-          [&] { return order_json(name, static_cast<int>(tiles_), request_.scheduler, watch_.order()); });
+          [&] { return order_json(name, std::max(rows, columns), request_.scheduler, watch_.order()); });
     const double memory = static_cast<double>(operations_->place().memory) /
                           static_cast<double>(tile_ * tile_ * element_bytes());
     write(request_.picture, [&] {
       return order_picture(
-          {name + ", " + std::to_string(tiles_) + " x " + std::to_string(tiles_) + " tiles, by " +
+          {name + ", " + std::to_string(rows) + " x " + std::to_string(columns) + " tiles, by " +
                request_.scheduler + " on " + report_.device,
-           static_cast<int>(tiles_), operation == Operation::Cholesky || operation == Operation::Syrk,
-           !is_product(operation), devices_, memory},
+           rows, columns, static_cast<int>(tiles_), operation == Operation::Trsm && goes_back(),
+           [&](int step, int m, int n) { return is_updated(step, m, n); }, devices_, memory},
           watch_.order());
     });
+  }
+
+  // Whether trsm finds the last of its unknowns first.
+  bool goes_back() const {
+    const TriangularRequest& system = request_.system;
+    return system.from_right == (system.upper == system.transpose);
+  }
+  // The tiles of the result that a step has tasks for.
+  bool is_updated(int step, int m, int n) const {
+    switch (request_.operation) {
+      case Operation::Cholesky:
+        return n <= m && n >= step;
+      case Operation::Lu:
+      case Operation::LuNoPivot:
+        return m >= step && n >= step;
+      case Operation::Gemm:
+        return true;
+      case Operation::Syrk:
+        return n <= m;
+      case Operation::Trsm:
+        break;
+    }
+    const int along = request_.system.from_right ? n : m;
+    return goes_back() ? along <= step : along >= step;
   }
 
   const FactorizeRequest& request_;
@@ -235,14 +293,15 @@ class Run {
   TaskWatch watch_;
   std::unique_ptr<Operations<T>> operations_;
   index_t n_ = 0, tile_ = 0, tiles_ = 0;
+  index_t rhs_ = 0;  // columns of B of trsm, from the right rows
   std::optional<TiledMatrix<T>> a_, b_, c_;
-  std::unique_ptr<MatrixInput> right_;  // of gemm: what B is filled from
+  std::unique_ptr<MatrixInput> right_;  // of gemm and trsm: what B is filled from
   std::vector<std::string> devices_;    // their names
 };
 
 }  // namespace
 
-double operations_of(Operation operation, index_t order) {
+double operations_of(Operation operation, index_t order, index_t rhs) {
   const double n = static_cast<double>(order);
   switch (operation) {
     case Operation::Cholesky:
@@ -253,9 +312,11 @@ double operations_of(Operation operation, index_t order) {
     case Operation::Gemm:
       return 2 * n * n * n;
     case Operation::Syrk:
+      return n * n * (n + 1);
+    case Operation::Trsm:
       break;
   }
-  return n * n * (n + 1);
+  return n * n * static_cast<double>(rhs);
 }
 
 void run_request(const std::string& device, const FactorizeRequest& request, const MatrixInput& input,

@@ -13,8 +13,8 @@ using miniapp::UsageError;
 
 namespace {
 
-constexpr std::array operations{Operation::Cholesky, Operation::Lu, Operation::LuNoPivot, Operation::Gemm,
-                                Operation::Syrk};
+constexpr std::array operations{Operation::Cholesky, Operation::Lu,   Operation::LuNoPivot,
+                                Operation::Gemm,     Operation::Syrk, Operation::Trsm};
 constexpr index_t most_order = 1 << 29;  // three matrices have fewer than 2^63 bytes
 
 std::vector<std::string> operation_names() {
@@ -71,8 +71,19 @@ void require_fit(const FactorizeSettings& s, const FactorizeRequest& request) {
     throw UsageError("--order is for matrices that are generated; that of --input " + request.input +
                      " has its own");
   if (s.seed != FactorizeSettings::default_seed && !is_generated(request.input) &&
-      request.operation != Operation::Gemm)
+      request.operation != Operation::Gemm && request.operation != Operation::Trsm)
     throw UsageError("--seed is for matrices that are generated, not for --input " + request.input);
+  if (request.operation != Operation::Trsm) {
+    const std::pair<const char*, bool> of_trsm[] = {{"--side", !s.side.empty()},
+                                                    {"--triangle", !s.triangle.empty()},
+                                                    {"--transpose", s.transpose},
+                                                    {"--unit-diagonal", s.unit_diagonal},
+                                                    {"--rhs", s.rhs != 0}};
+    for (const auto& [option, is_given] : of_trsm)
+      if (is_given)
+        throw UsageError(std::string(option) + " is for trsm: leave it out of " + name_of(request.operation) +
+                         ", or take the operation trsm");
+  }
   if (s.common.mesh != FactorizeSettings().common.mesh && request.input != "thermal")
     throw UsageError("--mesh is for --input thermal");
   if (s.tf32 && request.is_double)
@@ -81,6 +92,10 @@ void require_fit(const FactorizeSettings& s, const FactorizeRequest& request) {
     throw UsageError(
         "cholesky needs a symmetric positive definite matrix, which --input random is not: "
         "take --input spd, or lu");
+  if (request.operation == Operation::Trsm && request.input == "random")
+    throw UsageError(
+        "trsm with a triangle of --input random has solutions that grow exponentially with the order: take "
+        "--input spd");
   if (request.overwrites && request.home != "file") throw UsageError("--overwrite is for --home file:FOLDER");
   if (request.host_memory > 0 && request.home != "file")
     throw UsageError(
@@ -101,9 +116,11 @@ const char* name_of(Operation operation) {
     case Operation::Gemm:
       return "gemm";
     case Operation::Syrk:
+      return "syrk";
+    case Operation::Trsm:
       break;
   }
-  return "syrk";
+  return "trsm";
 }
 
 void declare(miniapp::Options& options, FactorizeSettings& s) {
@@ -115,6 +132,15 @@ void declare(miniapp::Options& options, FactorizeSettings& s) {
               "dense), a file of MatrixMarket, or any other file as raw numbers of --type, row by row");
   options.add("-n,--order", &s.order, "N", "order of a matrix that is generated");
   options.add("--seed", &s.seed, "N", "of matrices that are generated");
+  options.add("--side", &s.side, "SIDE", "of trsm: left (the default) solves op(A) X = B, right X op(A) = B",
+              {"left", "right"});
+  options.add("--triangle", &s.triangle, "NAME",
+              "of trsm: A is the lower (the default) or the upper triangle of the input", {"lower", "upper"});
+  options.add_flag("--transpose", s.transpose, "of trsm: op(A) is the transpose of A, else A");
+  options.add_flag("--unit-diagonal", s.unit_diagonal,
+                   "of trsm: the diagonal of A counts as ones and is not read");
+  options.add("--rhs", &s.rhs, "N",
+              "of trsm: columns of B, with --side right rows, random of the next seed; 0: as many as A has");
   options.add("-m,--mesh", &s.common.mesh, "FILE|BOX", "of --input thermal, as strata-thermal takes it");
   options.add("-t,--type", &s.common.type, "TYPE", "of the elements", {"double", "float"});
   options.add_flag("--tf32", s.tf32,
@@ -142,7 +168,7 @@ void declare(miniapp::Options& options, FactorizeSettings& s) {
               {"auto", "vendor", "strata"});
   options.add("--trials", &s.trials, "N", "runs, the fastest of which is reported");
   options.add_flag("--verify", s.common.verify,
-                   "compares products of the result with random vectors, and solves a system");
+                   "compares products of the result with random vectors; factors also solve a system");
   options.add("-j,--json", &s.common.json, "FILE", "writes the report as JSON");
   options.add("--graph", &s.graph, "FILE", "writes the graph of tasks as JSON, for strata-simulate");
   options.add("--task-order", &s.task_order, "FILE",
@@ -156,6 +182,9 @@ FactorizeRequest request_of(const FactorizeSettings& s) {
   request.operation = operation_of(s.operation);
   request.is_double = s.common.type == "double";
   request.tf32 = s.tf32;
+  request.system = {s.side == "right", s.triangle == "upper", s.transpose, s.unit_diagonal};
+  if (s.rhs != 0) require_between("--rhs", s.rhs, 1, most_order, "right-hand sides");
+  request.rhs = s.rhs;
   const bool pivots = request.operation == Operation::Lu;
   request.input = !s.input.empty() ? s.input : pivots ? "random" : "spd";
   request.mesh = s.common.mesh;

@@ -20,6 +20,9 @@ struct FactorizeSettings {
   index_t order = default_order, seed = default_seed;
   std::string kernels = "auto", scheduler = "data-aware";
   index_t tile = 0, devices = 1, queues = 4, window = 20000, trials = 1;
+  std::string side, triangle;  ///< of trsm; empty: left, lower
+  bool transpose = false, unit_diagonal = false;
+  index_t rhs = 0;
   bool tf32 = false, with_host = false, overwrite = false;
   std::string graph, task_order, picture;
 

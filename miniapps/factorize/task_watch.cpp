@@ -117,14 +117,19 @@ void TaskWatch::done(const tasks::Task& task, const tasks::TaskDag& graph, tasks
   if (!keeps_tasks_) return;
   tasks_[window_begin_ + static_cast<std::size_t>(id)].is_done = true;
   if (without_quotes(task.label).starts_with("swap")) return;  // rows change places, and no tile is updated
-  int k = -1, row = 0, column = 0;
+  // The first tile that is only read is that of op(A) at (m, k): where op(A) is A^T, the tile (k, m) of A.
+  int first_row = -1, first_column = -1, row = 0, column = 0;
   for (const tasks::TaskAccess& access : task.accesses)
-    if (k < 0 && !access.writes() && tile_of(without_quotes(graph.array(access.array).label), row, column))
-      k = column;
+    if (first_row < 0 && !access.writes() &&
+        tile_of(without_quotes(graph.array(access.array).label), row, column)) {
+      first_row = row;
+      first_column = column;
+    }
   for (const tasks::TaskAccess& access : task.accesses) {
     const std::string label = without_quotes(graph.array(access.array).label);
     if (!access.writes() || is_of_a_tile(label) || !tile_of(label, row, column)) continue;
-    order_.push_back({device, k < 0 ? column : k, row, column});
+    const int k = first_row < 0 ? column : first_column == row ? first_row : first_column;
+    order_.push_back({device, k, row, column});
   }
 }
 

@@ -55,30 +55,54 @@ class Verification {
         break;
       }
       case Operation::Gemm: {
-        const Vectors right = multiply<T>(*of_.right, Triangle::All, false, v, nullptr);
-        const Vectors expected = multiply<T>(of_.input, Triangle::All, false, right, nullptr);
+        const Vectors right = multiply<T>(*of_.right, InputPart::All, false, v, nullptr);
+        const Vectors expected = multiply<T>(of_.input, InputPart::All, false, right, nullptr);
         check("|C - A B| / |C|", difference(expected, multiply(of_.result, TilePart::All, v)), v,
               estimated_norm(expected, v));
         break;
       }
       case Operation::Syrk: {
-        const Vectors right = multiply<T>(of_.input, Triangle::All, true, v, nullptr);
-        const Vectors expected = multiply<T>(of_.input, Triangle::All, false, right, nullptr);
+        const Vectors right = multiply<T>(of_.input, InputPart::All, true, v, nullptr);
+        const Vectors expected = multiply<T>(of_.input, InputPart::All, false, right, nullptr);
         check("|C - A A^T| / |C|", difference(expected, multiply(of_.result, TilePart::Symmetric, v)), v,
               estimated_norm(expected, v));
+        break;
       }
+      case Operation::Trsm:
+        check_system();
     }
   }
 
  private:
   Vectors times_input(const Vectors& v, double* norm) const {
-    const Triangle triangle = is_symmetric(of_.request.operation) ? Triangle::Lower : Triangle::All;
-    return multiply<T>(of_.input, triangle, false, v, norm);
+    const InputPart part = is_symmetric(of_.request.operation) ? InputPart::Symmetric : InputPart::All;
+    return multiply<T>(of_.input, part, false, v, norm);
   }
   TiledMatrix<T> column(const char* name, const Vectors& values) {
     const TiledMatrix<T> x(name, n_, values.columns, of_.result.tile_order(), uninitialized);
     set(x, values);
     return x;
+  }
+  // From the right all is transposed, op(A)^T X^T = B^T: vectors have as many elements as there are
+  // right-hand sides, so that the norms of few are as exact as those of many.
+  void check_system() {
+    const TriangularRequest& system = of_.request.system;
+    const InputPart part = system.unit_diagonal ? system.upper ? InputPart::UnitUpper : InputPart::UnitLower
+                           : system.upper       ? InputPart::Upper
+                                                : InputPart::Lower;
+    const bool right = system.from_right;
+    const index_t rhs = right ? of_.result.rows() : of_.result.columns();
+    const Vectors v = random_vectors(rhs, num_vectors, seed_of_vectors);
+    const Vectors x = multiply(of_.result, right ? TilePart::AllTransposed : TilePart::All, v);
+    const Vectors expected = multiply<T>(*of_.right, InputPart::All, right, v, nullptr);
+    const Vectors found = multiply<T>(of_.input, part, system.transpose != right, x, &norm_);
+    const double norm_of_x = estimated_norm(x, v);
+    if (!std::isfinite(norm_of_x))  // then the residual is no number, and fails
+      report_.notes.push_back(
+          "X is not finite: A has a zero on its diagonal, or solutions too large for --type " +
+          std::string(sizeof(T) == 8 ? "double" : "float"));
+    check(right ? "|X op(A) - B| / (|A| |X|)" : "|op(A) X - B| / (|A| |X|)", difference(found, expected), v,
+          norm_ * norm_of_x);
   }
   void check(const std::string& name, const Vectors& products, const Vectors& v, double norm) {
     const double error = estimated_norm(products, v);

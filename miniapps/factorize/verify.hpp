@@ -15,12 +15,12 @@ template <class T>
 struct Computed {
   const FactorizeRequest& request;
   const MatrixInput& input;
-  const MatrixInput* right = nullptr;  ///< of gemm: B
-  const TiledMatrix<T>& result;        ///< factors, or the product
+  const MatrixInput* right = nullptr;  ///< of gemm and trsm: B
+  const TiledMatrix<T>& result;        ///< factors, the product, or X
 };
 
-/// Adds checks and results to the report: the residual of the product or the factors, and for factors that of
-/// a system which is solved by them.
+/// Adds checks and results to the report: the residual of the product, the factors or X, and for factors that
+/// of a system which is solved by them.
 template <class T>
 void verify(const Computed<T>& computed, Operations<T>& operations, miniapp::RunReport& report);
 

@@ -3,7 +3,7 @@
 // order of priorities. Where accesses have no structure that packages could use: by the array that frees most
 // tasks (darts.cpp). Where there are several devices and time for it, these and others are tried in a
 // simulation of the run, and the fastest is taken. Devices that are far slower than others run what only they
-// can (slow_devices.hpp).
+// can (slow_devices.hpp), and do not count here.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <functional>
@@ -78,7 +78,8 @@ class DataAwareChoice final : public ForwardingScheduler {
     Devices devices;
     for (DeviceId device = 0; device < view.machine.num_devices(); ++device)
       if (!left_out[static_cast<std::size_t>(device)]) devices.push_back(device);
-    const double budget = tasks_to_try(view, bound_seconds(view, devices));
+    keep_queues_busy(view, devices);
+    const double budget = tasks_to_try(view, devices, bound_seconds(view, devices));
     const bool tries = budget > 0 && budget >= 2.0 * view.graph.num_tasks();
     const std::vector<Maker> makers = makers_of(view, devices, left_out, tries);
     forward_to(tries ? fastest_of(view, devices, makers) : makers.front()());
@@ -87,6 +88,14 @@ class DataAwareChoice final : public ForwardingScheduler {
 
  private:
   using Maker = std::function<std::unique_ptr<TaskScheduler>()>;
+
+  // A device that is left alone by slow ones is given as many tasks at a time as one that is alone in the
+  // place, see TaskExecutor::tasks_at_once.
+  void keep_queues_busy(const SchedulerView& view, const Devices& devices) {
+    const bool are_left_out = static_cast<int>(devices.size()) < view.machine.num_devices();
+    if (options_.tasks_ahead > 0 || devices.size() > 1 || !are_left_out || !has_room(view, devices)) return;
+    options_.tasks_ahead = 2 * view.machine.device(devices.front()).queues;
+  }
 
   // What may be chosen, first what the sizes of the memories and the costs speak for; `all`: more than that.
   std::vector<Maker> makers_of(const SchedulerView& view, const Devices& devices,
@@ -159,11 +168,12 @@ class DataAwareChoice final : public ForwardingScheduler {
   // How many tasks may be simulated before a run that takes `seconds` at least, to see which choice is the
   // fastest: several devices wait for each other's results, and what comes of that no bound says. Trying
   // takes a share of that time, by the costs that the machine has: the same graph on the same machine is
-  // always run by the same one.
-  static double tasks_to_try(const SchedulerView& view, double seconds) {
+  // always run by the same one. A device beside slow ones, which are left out, waits for none of them: it
+  // takes what it takes alone, and no time is lost.
+  static double tasks_to_try(const SchedulerView& view, const Devices& devices, double seconds) {
     constexpr double seconds_a_task = 3e-6, share = 0.05;
     constexpr double most_tasks = 100'000;
-    if (view.machine.num_devices() == 1 || view.graph.num_tasks() == 0) return 0;
+    if (devices.size() == 1 || view.graph.num_tasks() == 0) return 0;
     return std::min(share * seconds / seconds_a_task, most_tasks);
   }
   // Each until it takes longer than the fastest before; where the time is not enough for all, as many as it
@@ -176,7 +186,8 @@ class DataAwareChoice final : public ForwardingScheduler {
     ExpectedRun least = expected_run(view, *makers.front()());
     double tried = static_cast<double>(least.num_tasks);
     for (std::size_t k = 1; k < makers.size(); ++k) {
-      const double left = tasks_to_try(view, std::max(bound_seconds(view, devices), least.seconds)) - tried;
+      const double left =
+          tasks_to_try(view, devices, std::max(bound_seconds(view, devices), least.seconds)) - tried;
       if (left < tasks) break;
       const bool is_race = left < tasks * static_cast<double>(makers.size() - k);
       ExpectedRun run = expected_run(view, *makers[k](), &least, is_race);

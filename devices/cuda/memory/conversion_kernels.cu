@@ -88,8 +88,8 @@ __global__ void __launch_bounds__(threads_of_block)
   });
 }
 
-// Strides of the loops are in numbers. The kind is chosen for each number: a branch that all threads take alike beside the
-// divisions of `place`, which would otherwise be compiled once for each pair of kinds.
+// Strides of the loops are in numbers. The kind is chosen for each number: a branch that all threads take
+// alike beside the divisions of `place`, which would otherwise be compiled once for each pair of kinds.
 template <class From>
 __global__ void convert_strided(char* dst, const char* src, NumberKind to,
                                 const __grid_constant__ Loops loops) {

@@ -98,12 +98,56 @@ TEST(Elements, InputsAreMultipliedWithVectors) {
       squares_of_lower += lower(i, j) * lower(i, j);
     }
 
-  expect_near(multiply<double>(*input, Triangle::All, false, v, &norm), expected(n, v, all));
+  expect_near(multiply<double>(*input, InputPart::All, false, v, &norm), expected(n, v, all));
   EXPECT_NEAR(norm, std::sqrt(squares), 1e-10);
-  expect_near(multiply<double>(*input, Triangle::Lower, false, v, &norm), expected(n, v, lower));
+  expect_near(multiply<double>(*input, InputPart::Symmetric, false, v, &norm), expected(n, v, lower));
   EXPECT_NEAR(norm, std::sqrt(squares_of_lower), 1e-10);
-  expect_near(multiply<float>(*input, Triangle::All, true, v, nullptr),
+  expect_near(multiply<float>(*input, InputPart::All, true, v, nullptr),
               expected(n, v, [&](index_t i, index_t j) { return all(j, i); }));
+}
+
+TEST(Elements, TrianglesOfInputsAreMultipliedWithVectors) {
+  const index_t n = 301;
+  const auto input = make_generated(false, n, 5);
+  const Vectors v = random_vectors(n, 3, 9);
+  for (const InputPart part :
+       {InputPart::Lower, InputPart::Upper, InputPart::UnitLower, InputPart::UnitUpper}) {
+    const bool is_lower = part == InputPart::Lower || part == InputPart::UnitLower;
+    const bool is_unit = part == InputPart::UnitLower || part == InputPart::UnitUpper;
+    const auto element = [&](index_t i, index_t j) {
+      if (is_unit && i == j) return 1.0;
+      return (is_lower ? j <= i : j >= i) ? at(*input, i, j) : 0.0;
+    };
+    double squares = 0, norm = 0, norm_of_transpose = 0;
+    for (index_t i = 0; i < n; ++i)
+      for (index_t j = 0; j < n; ++j) squares += element(i, j) * element(i, j);
+
+    expect_near(multiply<double>(*input, part, false, v, &norm), expected(n, v, element));
+    expect_near(multiply<double>(*input, part, true, v, &norm_of_transpose),
+                expected(n, v, [&](index_t i, index_t j) { return element(j, i); }));
+    EXPECT_NEAR(norm, std::sqrt(squares), 1e-10);
+    EXPECT_NEAR(norm_of_transpose, std::sqrt(squares), 1e-10);
+  }
+}
+
+TEST(Elements, MatricesThatAreNotSquareAreFilledAndMultiplied) {
+  const index_t m = 300, n = 17;
+  const auto input = make_random(m, n, 5);
+  const TiledMatrix<double> a("a", m, n, 16, uninitialized);
+  fill(a, *input, [](index_t) {});
+  const Vectors v = random_vectors(n, 3, 9), w = random_vectors(m, 3, 9);
+  Vectors down(m, 3), up(n, 3);
+  for (index_t i = 0; i < m; ++i)
+    for (index_t j = 0; j < n; ++j)
+      for (index_t c = 0; c < 3; ++c) {
+        down(i, c) += at(*input, i, j) * v(j, c);
+        up(j, c) += at(*input, i, j) * w(i, c);
+      }
+
+  expect_near(multiply<double>(*input, InputPart::All, false, v, nullptr), down);
+  expect_near(multiply<double>(*input, InputPart::All, true, w, nullptr), up);
+  expect_near(multiply(a, TilePart::All, v), down);
+  expect_near(multiply(a, TilePart::AllTransposed, w), up);
 }
 
 TEST(Elements, TilesAreMultipliedWithVectors) {

@@ -93,6 +93,60 @@ TEST(GeneratedMatrix, SpdIsSymmetricAndPositiveDefiniteOfAnyOrderAndSeed) {
   expect_parts_of_rows(*make_generated(true, 9, 3));
 }
 
+// The largest singular value of the triangle on and below the diagonal, or of its inverse, by iteration.
+double norm_of_triangle(const Rows& a, bool is_inverse) {
+  const std::size_t n = a.size();
+  std::vector<double> v(n, 1.0), w(n);
+  double norm = 0;
+  for (int round = 0; round < 100; ++round) {
+    if (is_inverse) {  // v = L^-T L^-1 v
+      for (std::size_t i = 0; i < n; ++i) {
+        w[i] = v[i];
+        for (std::size_t j = 0; j < i; ++j) w[i] -= a[i][j] * w[j];
+        w[i] /= a[i][i];
+      }
+      for (std::size_t i = n; i-- > 0;) {
+        v[i] = w[i];
+        for (std::size_t j = i + 1; j < n; ++j) v[i] -= a[j][i] * v[j];
+        v[i] /= a[i][i];
+      }
+    } else {  // v = L^T L v
+      for (std::size_t i = 0; i < n; ++i) {
+        w[i] = 0;
+        for (std::size_t j = 0; j <= i; ++j) w[i] += a[i][j] * v[j];
+      }
+      for (std::size_t j = 0; j < n; ++j) {
+        v[j] = 0;
+        for (std::size_t i = j; i < n; ++i) v[j] += a[i][j] * w[i];
+      }
+    }
+    double sum = 0;
+    for (const double x : v) sum += x * x;
+    norm = std::sqrt(std::sqrt(sum));
+    for (double& x : v) x /= std::sqrt(sum);
+  }
+  return norm;
+}
+
+TEST(GeneratedMatrix, TrianglesOfSpdAreWellConditioned) {
+  for (const index_t order : {2, 30, 300}) {
+    const Rows whole = values_of(*make_generated(true, order, 1));
+    EXPECT_LT(norm_of_triangle(whole, false) * norm_of_triangle(whole, true), 3) << order;
+
+    const auto input = make_scaled_spd(order, 1);
+    Rows scaled = values_of(*input);
+    const double divisor = whole[0][0] / scaled[0][0];
+    EXPECT_EQ(std::exp2(std::round(std::log2(divisor))), divisor);
+    for (std::size_t i = 0; i < scaled.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) ASSERT_EQ(scaled[i][j] * divisor, whole[i][j]);
+      EXPECT_TRUE(0.5 < scaled[i][i] && scaled[i][i] <= 1);
+      scaled[i][i] = 1;
+    }
+    EXPECT_LT(norm_of_triangle(scaled, false) * norm_of_triangle(scaled, true), 3) << order;
+    expect_parts_of_rows(*input);
+  }
+}
+
 TEST(GeneratedMatrix, NumbersAreScatteredAndOfTheSeed) {
   const Rows a = values_of(*make_generated(false, 200, 1)), b = values_of(*make_generated(false, 200, 2));
   double sum = 0, squares = 0, product = 0, neighbours = 0;

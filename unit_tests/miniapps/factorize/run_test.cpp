@@ -27,8 +27,8 @@ using namespace strata::factorize;
 using strata_tests::expect_parts;
 using strata_tests::message_of;
 
-constexpr Operation operations[] = {Operation::Cholesky, Operation::Lu, Operation::LuNoPivot, Operation::Gemm,
-                                    Operation::Syrk};
+constexpr Operation operations[] = {Operation::Cholesky, Operation::Lu,   Operation::LuNoPivot,
+                                    Operation::Gemm,     Operation::Syrk, Operation::Trsm};
 
 FactorizeRequest request_for(Operation operation, index_t order, index_t tile) {
   FactorizeRequest request;
@@ -129,9 +129,11 @@ TEST(FactorizeRun, WrongResultsFailTheirChecks) {
     const auto right = make_generated(false, 60, 2);
     TaskWatch watch("eager", false);
     const auto on_serial = make_operations<double>("serial", request, watch);
-    const bool is_lower = operation == Operation::Cholesky, is_product = operation >= Operation::Gemm;
-    const auto a = on_serial->matrix("a", 60, 16, is_lower), b = on_serial->matrix("b", 60, 16, false);
-    const auto c = on_serial->matrix("c", 60, 16, operation == Operation::Syrk);
+    const bool is_lower = operation == Operation::Cholesky || operation == Operation::Trsm;
+    const auto make = [&](const char* name, bool is_lower_one) {
+      return is_lower_one ? on_serial->lower_matrix(name, 60, 16) : on_serial->matrix(name, 60, 60, 16);
+    };
+    const auto a = make("a", is_lower), b = make("b", false), c = make("c", operation == Operation::Syrk);
     fill(a, *input, [](index_t) {});
     fill(b, *right, [](index_t) {});
     if (operation == Operation::Cholesky) on_serial->cholesky(a);
@@ -139,7 +141,8 @@ TEST(FactorizeRun, WrongResultsFailTheirChecks) {
       on_serial->lu(a, operation == Operation::Lu);
     if (operation == Operation::Gemm) on_serial->gemm(a, b, c);
     if (operation == Operation::Syrk) on_serial->syrk(a, c);
-    const auto& result = is_product ? c : a;
+    if (operation == Operation::Trsm) on_serial->trsm(a, b);
+    const auto& result = operation == Operation::Trsm ? b : operation >= Operation::Gemm ? c : a;
     const auto checks = [&] {
       miniapp::RunReport report;
       verify(Computed<double>{request, *input, right.get(), result}, *on_serial, report);
@@ -210,7 +213,7 @@ TEST(FactorizeRun, TilesAreInPinnedMemoryOfAnyDeviceThatHasSuch) {
 
   TaskWatch watch(request.scheduler, false);
   const auto made = make_operations<double>("emulated", request, watch);
-  const auto a = made->matrix("a", 20, 16, false);
+  const auto a = made->matrix("a", 20, 20, 16);
 
   EXPECT_EQ(made->place().home, "pinned");
   const char* reason = "";
@@ -388,7 +391,8 @@ TEST(OrderPicture, ColoursAreOfWhenTasksEnded) {
   std::vector<TileTask> order(23, TileTask{0, 7, 7, 7});
   order.front() = {0, 0, 0, 0};
   order.push_back({0, 0, 1, 0});
-  const std::string picture = order_picture({"a <title>", 2, true, true, {"one"}, 0}, order);
+  const std::string picture = order_picture(
+      {"a <title>", 2, 2, 2, false, [](int k, int m, int n) { return n <= m && n >= k; }, {"one"}, 0}, order);
   expect_parts(picture, {"a &lt;title>", "tasks 1 to 2<", "tasks 23 to 24<", "step 1", "step 2"});
   // Two shades of a colour that two tasks share: the first is light, the second as it is.
   expect_parts(picture, {"x=\"16\" y=\"62\" width=\"120.2\" height=\"120.2\" fill=\"#f4a6a6\"",

@@ -32,7 +32,7 @@ std::string error_of(const std::vector<const char*>& given) {
 TEST(FactorizeSettings, TheOperationStandsFirstOrIsAnOption) {
   EXPECT_EQ(parsed({"syrk"}).operation, Operation::Syrk);
   EXPECT_EQ(parsed({"--order", "7", "--operation", "lu-nopivot"}).operation, Operation::LuNoPivot);
-  expect_parts(error_of({}), {"cholesky, lu, lu-nopivot, gemm, syrk"});
+  expect_parts(error_of({}), {"cholesky, lu, lu-nopivot, gemm, syrk, trsm"});
   expect_parts(error_of({"qr"}), {"qr"});
 }
 
@@ -63,6 +63,20 @@ TEST(FactorizeSettings, TheSeedOfAProductWithAFileIsThatOfTheOtherFactor) {
   EXPECT_EQ(parsed({"gemm", "--input", "a.mtx", "--seed", "5"}).seed, 5);
 }
 
+TEST(FactorizeSettings, ATriangularSystemIsLowerFromTheLeftUnlessSomethingElseIsGiven) {
+  const FactorizeRequest plain = parsed({"trsm"});
+  EXPECT_EQ(plain.input, "spd");
+  EXPECT_EQ(plain.rhs, 0);
+  EXPECT_FALSE(plain.system.from_right || plain.system.upper || plain.system.transpose ||
+               plain.system.unit_diagonal);
+  const FactorizeRequest other = parsed(
+      {"trsm", "--side", "right", "--triangle", "upper", "--transpose", "--unit-diagonal", "--rhs", "5"});
+  EXPECT_TRUE(other.system.from_right && other.system.upper && other.system.transpose &&
+              other.system.unit_diagonal);
+  EXPECT_EQ(other.rhs, 5);
+  EXPECT_EQ(parsed({"trsm", "--input", "a.mtx", "--seed", "5"}).seed, 5);  // of B
+}
+
 TEST(FactorizeSettings, WhatMakesNoSenseIsRefused) {
   const std::pair<std::vector<const char*>, const char*> cases[] = {
       {{"cholesky", "-n", "0"}, "--order 0"},
@@ -87,6 +101,16 @@ TEST(FactorizeSettings, WhatMakesNoSenseIsRefused) {
       {{"lu", "--input", "a.mtx", "--seed", "5"}, "--seed is for matrices that are generated, not for"},
       {{"cholesky", "--mesh", "box:2x2x2"}, "--mesh is for --input thermal"},
       {{"cholesky", "--scheduler", "fifo"}, "data-aware"},
+      {{"lu", "--side", "right"}, "--side is for trsm: leave it out of lu, or take the operation trsm"},
+      {{"gemm", "--side", "left"}, "--side is for trsm"},
+      {{"syrk", "--triangle", "lower"}, "--triangle is for trsm: leave it out of syrk"},
+      {{"gemm", "--transpose"}, "--transpose is for trsm"},
+      {{"cholesky", "--unit-diagonal"}, "--unit-diagonal is for trsm"},
+      {{"lu-nopivot", "--rhs", "3"}, "--rhs is for trsm"},
+      {{"trsm", "--rhs", "-1"}, "--rhs -1"},
+      {{"trsm", "--side", "up"}, "left, right"},
+      {{"trsm", "--triangle", "both"}, "lower, upper"},
+      {{"trsm", "--input", "random"}, "take --input spd"},
       {{"cholesky", "--type", "half"}, "double, float"},
   };
   for (const auto& [given, part] : cases) expect_parts(error_of(given), {part});

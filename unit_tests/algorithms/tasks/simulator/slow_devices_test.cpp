@@ -41,6 +41,46 @@ TEST(SlowDevices, DoNotHoldUpTheOthers) {
     }
 }
 
+// Nothing is tried in a simulation, which would take time, and end with another order than that of the GPU
+// alone.
+TEST(SlowDevices, ChangeNothingOfWhatTheOtherOneDoes) {
+  const index_t tile = 1920 * 1920 * 4;
+  for (const TiledKind kind : {TiledKind::Cholesky, TiledKind::Lu, TiledKind::Gemm, TiledKind::Syrk})
+    for (const int tiles : {8, 16})
+      for (const index_t memory : {tiles * tiles / 8, 2000}) {
+        const TaskDag graph = tiled_graph(kind, tiles, 1920, 4).graph;
+        const auto run = [&](double share) {
+          return simulate(graph, gpu_and_host(share, memory * tile), *make_scheduler("data-aware"));
+        };
+        const Simulation alone = run(0), with_host = run(1.0 / 57);
+        EXPECT_EQ(with_host.order, alone.order) << static_cast<int>(kind) << ", " << tiles << ", " << memory;
+        EXPECT_EQ(with_host.seconds, alone.seconds);
+      }
+}
+
+// As a graph with one device has it, see TaskExecutor::tasks_at_once.
+TEST(SlowDevices, LeaveTheQueuesOfADeviceThatHoldsAllBusy) {
+  const index_t tile = 1920 * 1920 * 4;
+  const TaskDag graph = tiled_graph(TiledKind::Cholesky, 8, 1920, 4).graph;
+  const auto ahead = [&](double share, index_t tiles) {
+    const Machine one = gpu_and_host(share, tiles * tile);
+    std::vector<MachineDevice> devices = {one.device(0)};
+    devices[0].queues = 4;
+    std::vector<Joint> joints = {{host, 0, 0}};
+    if (share > 0) {
+      devices.push_back(one.device(1));
+      joints.push_back({host, 1, 1});
+    }
+    const Machine machine("four queues", devices, one.links(), joints);
+    const auto scheduler = make_scheduler("data-aware");
+    simulate(graph, machine, *scheduler);
+    return scheduler->tasks_ahead(0);
+  };
+  EXPECT_EQ(ahead(1.0 / 57, 2000), 8);
+  EXPECT_EQ(ahead(1.0 / 57, 10), ahead(0, 10));  // as the scheduler has it
+  EXPECT_NE(ahead(0.5, 2000), 8);                // the host takes part
+}
+
 // Accesses without structure, for which data-aware has no packages.
 TEST(SlowDevices, DoNotHoldUpTheOthersWhereAccessesHaveNoStructure) {
   std::mt19937 draw(1);
