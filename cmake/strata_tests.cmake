@@ -15,8 +15,9 @@ cmake_host_system_information(RESULT strata_processors QUERY NUMBER_OF_LOGICAL_C
 # of the folders below with the little that debugging allows (-Og), those of what optimisers might get wrong with -O1.
 # Without any, the tests of streaming would run for 109 s of processor, longer than they then compile faster; with -O1
 # they run for 24 s in place of 33, and compile in 110 in place of 90. Those of algorithms run without any for 24 s in place
-# of 5, and compile in 89 in place of 158 (with the batches below).
-set(strata_optimised_tests "^(linear|tiled|streaming|fused|streaming_plan|thermal|explicit_dynamics|coherent_apps)$|atomic|bits|half|complex")
+# of 5, and compile in 89 in place of 158 (with the batches below). What compares boxes, copies and trees with loops over their
+# elements computes for longer than it compiles.
+set(strata_optimised_tests "^(linear|tiled|streaming|fused|streaming_plan|thermal|explicit_dynamics|coherent_apps)$|atomic|bits|half|complex|box_property|copy_execute|reduction_tree")
 # Six sources are compiled as one (_strata_batch_tests), three of those that take up to 1.5 GiB.
 set(strata_large_tests "^(streaming|fused|linear|tiled)$")
 # Checked builds and those under sanitizers run them over the devices that differ most, AddressSanitizer over the one
