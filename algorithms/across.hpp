@@ -4,8 +4,7 @@
 //   across(devices)                                     a std::vector of devices of one kind
 //   across(Cuda{0}, Threads{}).weighted({0.9, 0.1})     in parts of these sizes
 //   across(Cuda{0}, Threads{}).adaptive(balance)        by the speed measured so far
-//   across(Cuda{0}, Threads{}).dynamic()                parts are claimed until all is done:
-//   sharing/dynamic.hpp
+//   across(Cuda{0}, Threads{}).dynamic()                in parts that devices claim: sharing/dynamic.hpp
 //   across(devices).grid(2, 2)                          in boxes: grid/grid.hpp
 //
 // Parts are runs of left-most indices in the order of the devices. Each device works on its default queue;

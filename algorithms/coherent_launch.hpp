@@ -5,10 +5,10 @@
 //   launch(across(Cuda{0}, Cuda{1}), n, stencil{}, in(u, halo(1, 1)), out(v));
 //
 // A launch first copies to each device all that it reads there, then claims what it writes, then enqueues its
-// kernels: no device sees what another one writes in the same launch. Launches of which none
-// writes what another one accesses are not ordered; all others behave as if they ran one after the other.
-// Views that the kernel gets accept the indices of the whole array. Plain views may be among the accesses:
-// they are passed on, and ordered by their queue only.
+// kernels: no device sees what another one writes in the same launch. Launches are not ordered if none writes
+// what another accesses; all others behave as if they ran one after the other. Views that the kernel gets
+// accept the indices of the whole array. Plain views may be among the accesses: they are passed on, and
+// ordered by their queue only.
 //
 // On devices that work asynchronously the call returns after enqueueing. Errors: AccessConflict, OutOfMemory
 // (with what is resident), NeverWritten (checked builds), DataLost, and the errors of earlier work on the

@@ -5,15 +5,15 @@
 //   const index_t left = unique(x);                         // of neighbours that are equal the first stays
 //   reverse(x);  rotate(x, first);                          // rotate: x(first) becomes the first element
 //   adjacent_difference(x, y);                              // y(i) = x(i) - x(i - 1), y(first) = x(first)
-//   transform_inclusive_scan(x, y, Square{});               // y(i) = the sum of Square{}(x(first)) ...
-//   (x(i)) reverse(on(queue), x);                                  // each of them: in a queue
+//   transform_inclusive_scan(x, y, f);                      // y(i) = f(x(first)) + ... + f(x(i))
+//   reverse(on(queue), x);                                  // each of them: on a queue
 //
-// Views may have any layout. Those that return an index or a count wait for it; with a last argument more it
-// goes into a variable, or into a Value, and then nothing waits: Value<index_t, D> for counts,
+// Views may have any layout. Those that return an index or a count wait for it; with a further last argument
+// it goes into a variable, or into a Value, for which nothing waits: Value<index_t, D> for counts,
 // Value<ValueLocation<T>, D> for min_element and max_element (the location of no elements is the largest
 // index_t). Functors are called as const. Results do not depend on the number of threads. unique and rotate
-// use another array of the same size meanwhile. Launches, ordering and errors are those of parallel_for;
-// OutOfMemory for that array.
+// allocate another array of the same size for the call. Launches, ordering and errors are those of
+// parallel_for; OutOfMemory for that array.
 //
 // Part of <strata/sorting.hpp>.
 // SPDX-License-Identifier: Apache-2.0

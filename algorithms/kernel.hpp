@@ -388,7 +388,7 @@ struct With {
 };
 
 /// Binds `kernel` to the views it is called with: `parallel_for(n, with(axpy{a}, x, y))` calls `kernel(i, x,
-/// y)`. All views are of one memory. The kernel's class must be visible at namespace scope for CUDA.
+/// y)`. All views are in one memory. The kernel's class must be visible at namespace scope for CUDA.
 template <class K, AnyView... Views>
 With<K, Views...> with(const K& kernel, const Views&... views) {
   return {kernel, detail::BoundViews<std::index_sequence_for<Views...>, Views...>(views...)};

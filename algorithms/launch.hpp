@@ -336,7 +336,7 @@ auto launch(const Where& where, const R& work, const K& kernel, const Accesses&.
 }
 
 /// Calls kernel(index..., views..., value&) and joins the values into `into`; the head of this file has its
-/// forms. Of several reducers the others come first among `accesses`.
+/// forms. Further reducers are the first of `accesses`.
 template <Place Where, WorkRange R, class K, class Into, class... Accesses>
 auto launch_reduce(const Where& where, const R& work, const K& kernel, Into&& into,
                    const Accesses&... accesses) {
@@ -357,7 +357,7 @@ auto launch_scan(const Where& where, const R& work, const K& kernel, Into&& into
                                 accesses...);
 }
 
-/// These do not compile: a label is that of the place.
+/// These do not compile: the label belongs to the place.
 template <class... Rest>
 void launch(const char*, const Rest&...) {
   static_assert(detail::never<Rest...>,

@@ -39,7 +39,7 @@ class RandomDraw {
   STRATA_FUNCTION constexpr RandomDraw(std::uint64_t seed, std::uint64_t index, std::uint64_t draw)
       : seed_(seed), index_(index), draw_(draw) {}
 
-  /// The bits themselves. `block` > 0 gives others, 256 blocks in all.
+  /// The bits themselves; `block`, below 256, chooses among independent ones.
   STRATA_FUNCTION constexpr RandomBits bits(std::uint32_t block = 0) const {
     return philox4x32_10(
         {static_cast<std::uint32_t>(draw_), static_cast<std::uint32_t>(draw_ >> 32) ^ (block << 24),

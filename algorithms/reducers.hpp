@@ -18,10 +18,9 @@
 namespace strata::inline STRATA_ABI {
 
 /// A value and where it was found: an index, or any struct that can be copied, such as one of two indices.
-/// Where values are equal the location that is less than the other wins; without an operator< it is one of
-/// them, the same in every run and on every device of one kind. NaNs are not found. The location of no value
-/// at all, of NaNs only, and of none better than the value that the reducer starts at, is the largest I of
-/// numbers, and else I().
+/// Of equal values the smaller location wins; without an operator< one of them, the same in every run and on
+/// every device of one kind. NaNs are not found. If nothing is found (no values, NaNs only, or none better
+/// than the reducer's start value), the location is the largest I if I is a number, else I().
 template <class T, class I = index_t>
 struct ValueLocation {
   T value;     ///< what was found

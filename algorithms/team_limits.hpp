@@ -5,9 +5,9 @@
 //   const index_t good = team_size_recommended(on(device), work, kernel);   // what auto_size takes
 //   const index_t room = scratch_size_max(on(device), work, kernel, 0);     // bytes a team, of level 0
 //
-// The answers are for the lanes and the scratch memory of `work` (not for its team size), and on GPUs for the
-// kernel, whose registers count. Those of a reduction take its named reducers, too. 0 members: no team gets
-// that much scratch memory. KernelError for lanes that no device has.
+// The results depend on the lanes and the scratch memory of `work` (not on its team size), and on GPUs on the
+// kernel's registers. Those of a reduction take its named reducers, too. 0 members: no team gets that much
+// scratch memory. KernelError for lanes that no device has.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -41,7 +41,7 @@ struct Allocation {
   long count;
   void* data;
   std::size_t bytes;  // of addresses
-  std::size_t held;   // of them, those that have memory: all but in reserved memory (devices/backend.hpp)
+  std::size_t held;   // of these, those with memory: all, unless it is reserved memory (devices/backend.hpp)
   SpaceId space;
   const char* label;
   ReleaseFunction release;

@@ -1,5 +1,5 @@
-// Byte counts: literals, and to and from text. Counts are of type index_t; units of literals and of
-// what is written are powers of 1024.
+// Byte counts: literals, and to and from text. Counts are of type index_t; units of literals and in output
+// are powers of 1024.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,7 +17,8 @@ index_t bytes_from_string(const std::string& text);
 /// A byte count for people, in the largest unit that it reaches: "8 GiB", "100 B", and rounded to two
 /// decimals where it is not whole, "1.15 GiB".
 std::string string_from_bytes(index_t bytes);
-/// To be read beside another count: "1600 bytes", exactly, where rounded to two decimals both are the same.
+/// The same for a text that also has `other`: "1600 bytes", exactly, if both would be rounded to the same
+/// text.
 std::string string_from_bytes(index_t bytes, index_t other);
 
 namespace detail {

@@ -57,7 +57,7 @@ class alignas(2 * sizeof(T)) complex {
   STRATA_FUNCTION constexpr explicit complex(const complex<U>& z) noexcept
       : re_(static_cast<T>(z.real())), im_(static_cast<T>(z.imag())) {}
 
-  /// From std::complex and its like.
+  /// From std::complex and similar types.
   template <detail::ForeignComplex C>
   STRATA_FUNCTION constexpr explicit(!std::is_same_v<typename C::value_type, T>) complex(const C& z)
       : re_(static_cast<T>(z.real())), im_(static_cast<T>(z.imag())) {}

@@ -12,8 +12,8 @@
 #error "Strata needs C++20: compile with -std=c++20 or later"
 #endif
 
-// STRATA_LIBRARY is a symbol of the library that a file has to be linked with. If it is linked with the other
-// library, the linker's message shows this name.
+// STRATA_LIBRARY is a symbol of the library that a file has to be linked with. If the file is linked with the
+// other library, the linker's error shows this name.
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
 #define STRATA_ABI checked
 #define STRATA_LIBRARY strata_a_file_compiled_with_STRATA_CHECKED_needs_the_library_strata_checked

@@ -3,7 +3,7 @@
 //
 // Integers are taken modulo the range of a narrower one; floating-point numbers outside of the range of an
 // integer have no defined result, as in C++. Complex numbers are converted to complex numbers, part by part.
-// Kinds are of sizes: `long` and `long long` are one.
+// A kind is identified by size: `long` and `long long` are the same kind.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -15,13 +15,13 @@ namespace strata::inline STRATA_ABI {
 /// How important a message is, the most important first.
 enum class LogLevel { Error, Warning, Info, Debug };
 
-/// Is given each message, without a line's end or a level before it; `text` is there during the call. It may
-/// be called by any thread, by several at once, also while locks of Strata are held and while the program
-/// ends: it does not throw, and does not call Strata.
+/// Receives each message, without level and newline; `text` is valid during the call only. It may be called
+/// by any thread, by several at once, also while locks of Strata are held and while the program ends: it does
+/// not throw, and does not call Strata.
 using LogFunction = void (*)(LogLevel level, const char* text, void* context);
 
 /// From now on messages of the levels that the setting `log` allows go to `function`, with `context`; null:
-/// to stderr, as at first. A call of the one before may be under way in another thread when this returns.
+/// to stderr, as at first. Another thread may still be in a call of the previous function when this returns.
 void set_log_function(LogFunction function, void* context = nullptr);
 
 /// "error", "warning", "info", "debug".
@@ -31,12 +31,12 @@ namespace detail {
 
 inline constinit int log_level = static_cast<int>(LogLevel::Warning);  // what the setting says; read relaxed
 
-/// Whether messages of the level are said. Before the settings have been read: warnings and errors.
+/// Whether messages of the level are printed. Before the settings have been read: warnings and errors.
 inline bool logs(LogLevel level) {
   return static_cast<int>(level) <= __atomic_load_n(&log_level, __ATOMIC_RELAXED);
 }
 
-/// Says it, if the level is allowed. Never throws; what does not fit the memory there is, is cut off.
+/// Prints it, if the level is allowed. Never throws; without memory for all of it, the text is truncated.
 [[gnu::format(printf, 2, 3)]] void log_message(LogLevel level, const char* format, ...) noexcept;
 
 /// For the settings: from now on this level holds, one of the words of to_string.

@@ -3,7 +3,7 @@
 //   int run() { ...; return 0; }                     // or void run(), or int run(int argc, char** argv)
 //   int main(int argc, char** argv) { return strata::main_guard(argc, argv, run); }
 //
-// Not for programs that have a Runtime of their own, or whose runtime is to go on after run().
+// Not for programs that have a Runtime object of their own, or use Strata after run().
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

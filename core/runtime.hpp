@@ -1,5 +1,5 @@
-// Runtime: begin and end of Strata in a program. It starts by itself with the first use; a Runtime object is
-// optional. Its constructor takes `--strata-*` options out of the command line, its destructor (or
+// Runtime: initialises and finalises Strata in a program. The first use of Strata starts it; a Runtime object
+// is optional. Its constructor takes `--strata-*` options out of the command line, its destructor (or
 // `finalize`) waits for all devices and makes new work an error. Memory outlives it: views may be destroyed
 // afterwards. Tools, trace and counters (observers.hpp) start with the runtime and end with it, after the
 // devices.

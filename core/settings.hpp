@@ -68,8 +68,8 @@ struct Settings {
 const Settings& settings();
 
 /// Sets one setting from text as a user would write it: `set_setting("emulated_capacity", "64MiB")`. In names
-/// '-' may stand for '_'. SettingError, without effect, when there is no such setting or the value
-/// does not fit it.
+/// '-' is accepted for '_'. SettingError, without effect, when there is no such setting or the value does not
+/// fit it.
 void set_setting(const std::string& name, const std::string& value);
 
 /// Sets one setting: `set_setting(&Settings::threads, 4)`. SettingError, without effect, when the value is

@@ -7,7 +7,7 @@
 //   });
 //   for (int k = 0; k < 100; ++k) step.launch(queue);
 //
-// Work of a graph need not be a line:
+// The work of a graph may branch:
 //
 //   when_all(queue, [&] { parallel_for(on(queue), n, a); }, [&] { parallel_for(on(queue), n, b); });
 //   parallel_for(on(queue), n, c);                  // after a and b, which may run at the same time

@@ -55,7 +55,7 @@ STRATA_FUNCTION void atomic_store(T* address, std::type_identity_t<T> value, InS
   detail::AtomicsFor<T, S, O>::store(address, value);
 }
 
-/// Stores `value`; returns the value before.
+/// Stores `value`; returns the old value.
 template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
 STRATA_FUNCTION T atomic_exchange(T* address, std::type_identity_t<T> value, InScope<S> = {},
                                   InOrder<O> = {}) {
@@ -115,7 +115,7 @@ STRATA_FUNCTION T fetch(T* address, T value, InScope<S> scope, InOrder<O> order)
 
 }  // namespace detail
 
-/// Changes the value at `address` as its name says; returns the value before.
+/// Updates the value at `address` as the function's name says; returns the old value.
 template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
 STRATA_FUNCTION T atomic_fetch_add(T* address, std::type_identity_t<T> value, InScope<S> scope = {},
                                    InOrder<O> order = {}) {
@@ -190,20 +190,20 @@ STRATA_FUNCTION T atomic_fetch_rshift(T* address, std::type_identity_t<T> value,
                                       InOrder<O> order = {}) {
   return detail::fetch<detail::RightShiftOperation>(address, value, scope, order);
 }
-/// Not both.
+/// Bitwise: ~(old & value).
 template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
 STRATA_FUNCTION T atomic_fetch_nand(T* address, std::type_identity_t<T> value, InScope<S> scope = {},
                                     InOrder<O> order = {}) {
   return detail::fetch<detail::NandOperation>(address, value, scope, order);
 }
-/// Of unsigned integers: one more, or 0 from `last` on.
+/// Increments an unsigned integer, or sets it to 0 if it is `last` or larger.
 template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
 STRATA_FUNCTION T atomic_fetch_inc_mod(T* address, std::type_identity_t<T> last, InScope<S> scope = {},
                                        InOrder<O> order = {}) {
   static_assert(std::is_unsigned_v<T>, "strata: atomic_fetch_inc_mod counts in an unsigned integer");
   return detail::fetch<detail::IncModOperation>(address, last, scope, order);
 }
-/// One less, or `last` at 0 and beyond `last`.
+/// Decrements it, or sets it to `last` if it is 0 or larger than `last`.
 template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
 STRATA_FUNCTION T atomic_fetch_dec_mod(T* address, std::type_identity_t<T> last, InScope<S> scope = {},
                                        InOrder<O> order = {}) {

@@ -72,13 +72,13 @@ class Bitset {
 
   /// Whether bit `i` is 1.
   STRATA_FUNCTION bool test(index_t i) const { return (atomic_load(word(i)) & mask(i)) != 0; }
-  /// Makes it 1, or 0; whether this call changed it.
+  /// Sets bit `i` to 1, or to 0; returns whether this call changed it.
   STRATA_FUNCTION bool set(index_t i) const { return (atomic_fetch_or(word(i), mask(i)) & mask(i)) == 0; }
   STRATA_FUNCTION bool reset(index_t i) const { return (atomic_fetch_and(word(i), ~mask(i)) & mask(i)) != 0; }
-  /// Makes it the other; what it is now.
+  /// Inverts bit `i`; returns its new value.
   STRATA_FUNCTION bool flip(index_t i) const { return (atomic_fetch_xor(word(i), mask(i)) & mask(i)) == 0; }
 
-  /// The first bit from `begin` on that is 1 (is 0), or -1. Other threads may change it at once.
+  /// The first bit from `begin` on that is 1 (is 0), or -1. Other threads may change it at the same time.
   STRATA_FUNCTION index_t find_set(index_t begin = 0) const { return find(begin, 0); }
   STRATA_FUNCTION index_t find_unset(index_t begin = 0) const { return find(begin, ~std::uint32_t{0}); }
 
@@ -96,7 +96,7 @@ class Bitset {
     deep_copy(result, total);
     return result;
   }
-  /// Makes all bits 1, or 0; complete on return.
+  /// Sets all bits to 1, or to 0; complete on return.
   void set_all() const {
     if (size_ == 0) return;
     deep_copy(words_, ~std::uint32_t{0});
@@ -163,8 +163,7 @@ template <class Device>
   host.words_ = create_mirror_and_copy(bits.words_);
   return host;
 }
-/// Makes `destination` a copy of `source`; complete on return. ShapeMismatch where they have not as many
-/// bits.
+/// Makes `destination` a copy of `source`; complete on return. ShapeMismatch if their sizes differ.
 template <class Device, class Source>
 void deep_copy(const Bitset<Device>& destination, const Bitset<Source>& source) {
   if (destination.size_ != source.size_)

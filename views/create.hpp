@@ -4,8 +4,8 @@
 //   auto y = create<MDArray<double, Emulated, rank<2>>>("y", n, 3, uninitialized, on(queue));
 //
 // Zero-filling runs on the device, where the threads that will work on the array touch it first. Without a
-// queue it is complete on return; with one it is enqueued there, and the array belongs to that queue until
-// synchronised.
+// queue it is complete on return; with one it is enqueued there, and until the queue was waited for only work
+// on it may use the array.
 //
 // Errors: ExtentError (negative extents, overflow), OutOfMemory (lists the largest live allocations),
 // RuntimeEnded.

@@ -8,7 +8,7 @@
 //
 // Ownership: a tensor is one share in the memory, given up by its deleter, from any thread. An array exported
 // lives as long as its tensor, and a tensor imported as long as the last view of it. Unmanaged views own
-// nothing: who exports one keeps the memory alive.
+// nothing: the code that exports one keeps the memory alive.
 //
 // Memory: the host's, that of a GPU (Cuda), pinned (CudaPinned) and managed (CudaManaged). Emulated has
 // memory that no other library can reach: WrongDevice. Host views also take pinned and managed tensors.

@@ -23,8 +23,9 @@
 // complex numbers are refused: -0.0 is equal to 0.0 in another pattern, and a NaN is equal to nothing. Round
 // them to integers, or take std::bit_cast where patterns are meant; structs with a half_t or bfloat16_t in
 // them compile, and have patterns compared. 9 to 16 bytes need sm_90 on CUDA. With a hash and an equality of
-// your own, two classes without members whose operator() kernels can call, any keys of up to 16 bytes may be
-// used; keys that are equal have one hash, and the key whose bits are all set is equal to itself alone.
+// your own, two classes without data members whose operator() is a STRATA_FUNCTION, keys of up to 16 bytes
+// may be of any type; keys that are equal have one hash, and the key whose bits are all set is equal to
+// itself alone.
 //
 // A map is a handle: copies share its slots, rehash() gives new slots to the handle it is called on. Host
 // functions are ordered after the device's default queue; wait for other queues first.
@@ -88,7 +89,7 @@ struct NoValue {};
 
 }  // namespace detail
 
-/// What became of an insertion.
+/// The result of an insertion.
 struct InsertResult {
   /// The three ways that an insertion may end.
   enum class Outcome : unsigned char { Inserted, Existing, Full };
@@ -119,7 +120,7 @@ class HashMap {
   using mapped_type = T;
   using device_type = Device;
   using HostMirror = HashMap<Key, T, Serial, Hash, Equal>;
-  /// Whether it has keys only.
+  /// Whether this is a set, without values.
   static constexpr bool is_set = std::is_void_v<T>;
 
   /// The slots in a row that a key may lie in, from its hash on: enough at three quarters of the slots taken

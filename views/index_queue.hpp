@@ -6,10 +6,11 @@
 //   if (!queue.try_push(i)) ...                  // full
 //   for (index_t i; queue.try_pop(i);) ...       // until it is empty
 //
-// After D. Vyukov's bounded queue: a cell has a number that says whose turn it is; who gets a place at either
-// end by compare-exchange has the cell to itself. Numbers pushed by one thread are popped in their order.
-// What a thread wrote before a push is seen by who pops the number. Nobody waits: a call returns false where
-// the queue is full (empty), or where another thread is about to free (fill) the next cell.
+// After D. Vyukov's bounded queue: a cell has a number that says whose turn it is; a thread that gets a place
+// at either end by compare-exchange has the cell to itself. Numbers pushed by one thread are popped in their
+// order. What a thread wrote before a push is visible to the thread that pops the number. Nobody waits: a
+// call returns false where the queue is full (empty), or where another thread is about to free (fill) the
+// next cell.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -19,7 +20,7 @@
 
 namespace strata::inline STRATA_ABI {
 
-/// A value, which kernels copy; the array of its words must outlive it.
+/// A handle, which kernels copy; the array of its words must outlive it.
 class IndexQueue {
   // Both ends and the cells are on cache lines of their own.
   static constexpr index_t line = 16;

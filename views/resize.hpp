@@ -3,7 +3,8 @@
 //   resize(x, 6, 2);                               // elements of both shapes stay, others are zero
 //   resize(x, 6, 2, on(queue), uninitialized);     // in a queue, others are undefined: options as in create
 //
-// On a queue nothing is waited for: the new array, and the old one, belong to that queue until it is.
+// With a queue the call does not wait: until the queue was waited for, only work on it may use the new and
+// the old array.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -8,10 +8,10 @@
 //   wait(Cuda{0});
 //
 // As with system_atomics (system_atomics.hpp), which are the operations by which both sides agree on who does
-// what, the values are taken out of the care of the array: when this returns the host has the current ones,
-// and until the kernels are over (wait) neither launches nor host views may use the array. Elements that one
-// side writes and the other one accesses are a race unless such operations order them. The array must live as
-// long as the view.
+// what, the array does not track these accesses: when this returns the host has the current values, and until
+// the kernels are done (wait) neither launches nor host views may use the array. Elements that one side
+// writes and the other one accesses are a race unless such operations order them. The array must live as long
+// as the view.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -10,9 +10,9 @@
 // a type of its own cannot be mixed up. The order is an argument, order_relaxed by default as everywhere in
 // Strata: what is published with a value needs order_release and order_acquire.
 //
-// Not all memory will do: on memory that a GPU merely reaches, its operations are not atomic to the host's.
-// system_atomics (views/system_atomics.hpp) makes these references and refuses such memory; who makes one of
-// an address answers for it.
+// Not all memory is suitable: on some memory that a GPU can access its operations are not atomic to the
+// host's. system_atomics (views/system_atomics.hpp) makes these references and refuses such memory; a
+// reference made from an address is not checked.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -12,16 +12,14 @@
 //   hosts        all memory of the host
 //   Emulated     the same; without emulated::Config::host_atomics managed memory only
 //   Cuda         managed memory, with concurrent managed access; pinned memory (MemoryMode::Mapped), where
-//   the
-//                link has atomics (not PCIe); any memory of the host, where kernels reach pageable memory
+//                the link has atomics (not PCIe); any host memory, where kernels reach pageable memory
 //
-// so MemoryMode::Managed is what to use. The check is made when the memory is handed over, here, not at each
-// operation.
+// so use MemoryMode::Managed. The memory is checked here, when it is handed over, not at each operation.
 //
-// The values are taken out of the care of the array: when this returns the host has the current ones, and
-// until the operations of all devices are over (wait) neither launches nor host views may use the array. The
-// array must live as long. Elements of one cache line slow each other down: those that different
-// threads use all the time are best kept 128 bytes apart.
+// The array does not track these operations: when this returns the host has the current values, and until the
+// operations of all devices are done (wait) neither launches nor host views may use the array. It must live
+// as long. Elements of one cache line slow each other down: those that different threads use all the time are
+// best kept 128 bytes apart.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -31,8 +29,8 @@
 
 namespace strata::inline STRATA_ABI {
 
-/// Values in memory that is fit, by system_atomics. A value itself, which kernels on all its devices, and the
-/// host, copy as it is.
+/// A handle to values in suitable memory, made by system_atomics. Kernels on all its devices, and the host,
+/// copy it.
 template <class T>
 class SystemAtomics {
  public:

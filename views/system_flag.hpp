@@ -10,10 +10,9 @@
 // A wait ends only if another thread raises the flag while it waits. It may never end (deadlock) where
 // - the raising kernel is enqueued after the waiting one in the same queue, or needs room that the waiting
 //   one takes: kernels of one GPU need not run at the same time, nor blocks of one kernel;
-// - an item of a loop waits for another item of the same loop: items of a host loop run one after the other
-// on
-//   few threads, and threads of one warp need not progress alone: at most one thread of a kernel waits, for
-//   the host or for a kernel that runs already;
+// - an item of a loop waits for another item of the same loop: items of a host loop run in turn on few
+//   threads, and threads of a warp need not make progress independently: at most one thread of a kernel may
+//   wait, for the host or for a kernel that is running;
 // - the host first waits for a kernel (wait, a host view, a launch with a result) that waits for the host.
 // No work of a GPU that is waiting in a kernel can be stopped.
 // SPDX-License-Identifier: Apache-2.0
@@ -32,17 +31,17 @@ void wait_between_looks(int looks);
 
 }  // namespace detail
 
-/// A value, which kernels copy; the array of `value` must outlive it. The array is zero at first.
+/// A handle, which kernels copy; the array of `value`, which is zero at first, must outlive it.
 class SystemFlag {
  public:
-  /// Of one element.
+  /// `value` has one element.
   STRATA_FUNCTION explicit SystemFlag(const SystemAtomics<std::int64_t>& value) : value_(value) {}
 
-  /// It becomes `number`, if it is not larger yet.
+  /// Raises the flag to `number`, unless it is larger already.
   STRATA_FUNCTION void raise(index_t number) const { value_(0).fetch_max(number, order_release); }
-  /// The number that it has; after it all is seen that was written before that was raised.
+  /// The current number; all that was written before it was raised is visible after this call.
   STRATA_FUNCTION index_t raised() const { return value_(0).load(order_acquire); }
-  /// Returns once it is at least `number`. See the head of this file for when that may never be.
+  /// Returns once it is at least `number`. The head of this file says when that may never happen.
   STRATA_FUNCTION void wait_for(index_t number) const {
     for (int looks = 0; raised() < number; ++looks) {
 #if defined(__CUDA_ARCH__)

@@ -3,8 +3,8 @@
 //   const TicketCounter tickets(system_atomics(counter, Cuda{0}));
 //   for (index_t i = tickets.take(); i < n; i = tickets.take()) work(i);
 //
-// Kernels best take one range a block, as all takers wait for one line of memory. A ticket orders nothing:
-// what was written before a thread took its ticket need not be seen by who takes the next.
+// Kernels best take one range per block, as all threads contend for one cache line. Tickets are relaxed: what
+// a thread wrote before it took one need not be visible to the thread that takes the next.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,10 +14,10 @@
 
 namespace strata::inline STRATA_ABI {
 
-/// A value, which kernels copy; the array of `value` must outlive it. The array is zero at first.
+/// A handle, which kernels copy; the array of `value`, which is zero at first, must outlive it.
 class TicketCounter {
  public:
-  /// Of one element: the next number.
+  /// `value` has one element: the next number.
   STRATA_FUNCTION explicit TicketCounter(const SystemAtomics<std::int64_t>& value) : value_(value) {}
 
   /// The first of `count` numbers, which are the caller's.

@@ -162,7 +162,7 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
   /// An array in host memory with the same elements, shape and layout.
   using HostMirror = View<value_type, Serial, ExtentsType, LayoutType, DefaultAccess>;
   using const_type = View<const T, DeviceType, ExtentsType, LayoutType, AccessType>;
-  /// The same array without a share in its ownership.
+  /// The type of a non-owning view of the same array.
   using unmanaged_type =
       View<T, DeviceType, ExtentsType, LayoutType, typename detail::WithoutOwnership<AccessType>::type>;
 
@@ -216,7 +216,7 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
            can_show<U, D, typename LayoutType::template mapping<E>>) STRATA_FUNCTION
       View(const View<U, D, E, LayoutType, A>& other)
       : View(Same{}, other) {}
-  /// Back again: ExtentError where the shape is not one of this type.
+  /// The reverse: ExtentError where this type cannot have the shape.
   template <class U, class D, class E, class A>
   requires(detail::may_narrow<E, ExtentsType>() &&
            can_show<U, D, typename LayoutType::template mapping<E>>) STRATA_FUNCTION
@@ -283,7 +283,7 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
   /// The address of the first resident element, in the device's memory.
   STRATA_FUNCTION constexpr T* data() const { return data_; }
 
-  /// Whether this is a view of something.
+  /// Whether this is not a null view.
   STRATA_FUNCTION constexpr explicit operator bool() const { return data_ != nullptr; }
   /// Whether both view the same elements in the same way.
   template <class U, class D, class L, class A>

@@ -22,11 +22,11 @@
 //   columns                    the columns of its left-most indices, all rows
 //   everything, fixed(box)     these
 //
-// So what `in` reads on one device it reads in a grid; inout reads its own elements only, in a grid, and a
-// kernel that reads others of the array that it writes needs a second array. Declared boxes copy least. What
-// is written must be boxes: AccessConflict where devices would write the same. A work item writes
-// the elements of its own indices only; checked builds find others (column_view.hpp). Devices allocate whole
-// rows of arrays: those of their boxes.
+// So `in` reads in a grid what it reads on one device; in a grid `inout` reads only the work item's own
+// elements, and a kernel that reads others of the array that it writes needs a second array. Declared boxes
+// copy least. What is written must be boxes: AccessConflict where devices would write the same. A work item
+// writes the elements of its own indices only; checked builds find others (column_view.hpp). Devices allocate
+// whole rows of arrays: those of their boxes.
 //
 // A sum has the same bits as on one device: rows are the leaves of its tree (core/reduction_tree.hpp), and
 // are cut between blocks of 512 items, so parts of a reduction are not those of a launch where rows are

@@ -338,7 +338,7 @@ class ConjugateGradients {
     prepare();
   }
   /// Uses `apply` in place of the preconditioner of the options, from the next solve on; an empty function
-  /// restores that. OutOfMemory.
+  /// restores the latter. OutOfMemory.
   void set_preconditioner(Apply apply) {
     apply_ = std::move(apply);
     if (apply_ && !z_) z_ = make_vector("CG z");

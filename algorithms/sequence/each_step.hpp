@@ -83,8 +83,8 @@ std::vector<T>& values_of(Into& into) {
 
 }  // namespace detail::sequences
 
-/// A kernel that differs from step to step: make(step) returns that of a step, counted from 0 in each run. A
-/// run that does not begin with the first loop begins within step 0.
+/// A kernel that differs from step to step: make(step) returns that of a step, counted from 0 in each run. In
+/// a run that does not begin with the first loop, the rest of the interrupted step is step 0.
 template <class F>
 detail::sequences::ByStep<F> by_step(const F& make) {
   return {make};

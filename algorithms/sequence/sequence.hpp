@@ -103,8 +103,8 @@ class Sequence {
   /// Of streamed sequences: like run(steps), but arrays with a second copy keep the values of the begin, and
   /// the copies get the results, so that the same steps can be done again. Until accept(), which exchanges
   /// the two, other uses of the second copy see these results, and the next run begins with the first one. An
-  /// attempt of no steps changes nothing, and neither does accept() after it. AccessConflict where loops read
-  /// and write an array that has no second copy and is not temporary.
+  /// attempt of zero steps, and accept() after it, change nothing. AccessConflict where loops read and write
+  /// an array that has no second copy and is not temporary.
   auto attempt(int steps) requires requires(Loops& loops) { loops.attempt(1); }
   { return loops_.attempt(loops_of(steps)); }
   void accept() requires requires(Loops& loops) { loops.accept(); }

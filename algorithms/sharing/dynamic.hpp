@@ -7,17 +7,16 @@
 //   launch(across(devices).adaptive(balance).dynamic(), ...)   // begins with the speeds of earlier launches
 //   launch(across(a, b).weighted({1, 9}).dynamic(), ...)       // begins at such parts of the range
 //
-// Which devices take part is what earlier launches of the kernel say (share_plan.hpp): no device slows the
-// launch down, and one that is best alone gets a launch as on(device) makes. Where that is not known, or was
-// wrong, parts are claimed. The host claims, by guided sizes (shared_claims.hpp), and launches each part as
-// one of its own: copies and places of arrays are those of any launch over coherent arrays, in every memory
-// mode; arrays in MemoryMode::Explicit must be where they are read on all devices. It is worth it where the
-// work takes some milliseconds: docs/work_sharing.md.
+// Earlier launches of the kernel decide which devices take part (share_plan.hpp): no device slows the
+// launch down, and one that is best alone gets a launch as on(device) makes. Where their times are not known,
+// or were wrong, parts are claimed. The host claims them, by guided sizes (shared_claims.hpp), and launches
+// each part separately: copies and places of arrays are those of any launch over coherent arrays, in every
+// memory mode; arrays in MemoryMode::Explicit must be where they are read on all devices. Sharing pays where
+// the work takes some milliseconds: docs/work_sharing.md.
 //
 // With DynamicOptions{.claimed_by = ClaimedBy::Kernels}, and all arrays in managed memory that hosts and
 // kernels use at once, kernels claim for themselves: a shared launch is one kernel a device, and hosts claim
-// from the same counter (claiming_launch.hpp). Reductions, and checked builds, have the host claim all the
-// same.
+// from the same counter (claiming_launch.hpp). In reductions and checked builds the host claims nevertheless.
 //
 // A part writes its own rows: an array that is written may not be used beyond them (AccessConflict, before
 // anything begins). A part of a reduction is whole nodes of its tree, so the bits of the result do not
@@ -30,7 +29,7 @@
 // lost (what an inout kernel may have overwritten, and no other memory has) the launch throws DataLost, with
 // boxes and with the work items that were not done; where no device is left, the error of the first that
 // failed. What a kernel on a host throws ends the launch and is thrown as it is; parts that other devices had
-// begun are done then.
+// begun complete.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

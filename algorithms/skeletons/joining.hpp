@@ -79,7 +79,7 @@ T neutral_of(const MakeReducer<Operation>&) {
 
 namespace skeletons {
 
-/// Sum, Prod, Min, Max and their like, which know where to begin.
+/// Sum, Prod, Min, Max and similar names, which have a neutral value.
 template <class Op>
 concept NamedOperation = detail::is_named_operation<Op>;
 

@@ -12,8 +12,8 @@
 //   map_array(where, Force{}, inout(bodies), in(positions, everything));  // elements beside arrays
 //
 // in(a) is row i of a (the left-most index), in(a, columns) column i, in(v, everything) everything, in(x,
-// halo(l, r)) and in(x, rows(f)) what they say: a device gets that part of the array and no more. Views are
-// indexed by the array's own indices.
+// halo(l, r)) and in(x, rows(f)) the rows so declared: a device gets that part of the array and no more.
+// Views are indexed by the array's own indices.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

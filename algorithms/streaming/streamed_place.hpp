@@ -36,7 +36,7 @@ struct Streamed {
   index_t budget;                            ///< bytes of the memory of each
   detail::streaming::StreamOptions options;  ///< 0 or Automatic: the model chooses
   bool progress = false;                     ///< a line on a terminal, of one of the devices
-  bool only_plan = false;                    ///< nothing is done
+  bool only_plan = false;                    ///< dry_run(): nothing is copied or computed
   int launch_steps = 1;                      ///< steps in a launch, of iterations
 
   /// With a label for the launches there. The text is kept by pointer and must live as long as the place.
@@ -70,7 +70,7 @@ struct Streamed {
   Streamed show_progress() const {
     return with([](Streamed& p) { p.progress = true; });
   }
-  /// Makes only the report: nothing is copied or computed.
+  /// Plans only, and returns the report: nothing is copied or computed.
   Streamed dry_run() const {
     return with([](Streamed& p) { p.only_plan = true; });
   }

@@ -7,8 +7,7 @@
 // like, with any region; a part of one that a loop writes must not be used by other loops of the run. rows(f)
 // may neither begin nor end earlier for later items: number the items so that the rows of an item are close
 // together, as all rows between the loops have to be on the device. Arrays are changed in place. Of the
-// options of the place chunk (work items of the loop that a run begins with), slots and steps_per_pass count
-// here.
+// place's options only chunk (work items of the loop that a run begins with), slots and steps_per_pass apply.
 //
 // attempt() leaves the results of arrays in their second copies, so that steps can be done again from their
 // begin; accept() exchanges the copies.

@@ -20,18 +20,18 @@ class TaskCosts {
  public:
   /// A task of `label`, whose arrays have `bytes`, took `seconds` on a device of the kind `device` ("Cuda").
   void add(const std::string& device, const std::string& label, index_t bytes, double seconds);
-  /// The mean of what is known; -1: nothing.
+  /// The mean of the measurements; -1 if there are none.
   double seconds(const std::string& device, const std::string& label, index_t bytes) const;
   /// The means by kind of device, of those that are known.
   std::map<std::string, double> seconds(const std::string& label, index_t bytes) const;
   /// How many were added.
   long count(const std::string& device, const std::string& label, index_t bytes) const;
-  /// Nothing was added.
+  /// Whether nothing was added.
   bool empty() const { return means_.empty(); }
 
-  /// Adds what a file has. FileError where it cannot be read, or is none of write().
+  /// Adds what a file has. FileError if it cannot be read, or was not written by write().
   void read(const std::string& path);
-  /// A text, a line each. FileError.
+  /// Writes them as text, one per line. FileError.
   void write(const std::string& path) const;
 
  private:

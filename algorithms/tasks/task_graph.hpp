@@ -44,21 +44,22 @@ class TaskGraph {
   TaskHandle launch(const std::string& label, const R& work, const K& kernel, const Accesses&... accesses) {
     return handle(adder().launch<Devices>(label, work, kernel, accesses...));
   }
-  /// A task that is a function: f(queue, views...), a Queue<D> and a view for each access, enqueues what it
-  /// likes on the queue, or on a host does it. There is a version for each D of `Devices` with which f can be
-  /// called; it is sent to no other device. Accesses are of all of an array, or of the part that they say.
-  /// The function uses nothing but its views and queue: a launch over coherent arrays in it throws Error.
+  /// A task that calls f(queue, views...), with a Queue<D> and a view for each access: f enqueues work on the
+  /// queue, or on a host may do it directly. There is a version for each D of `Devices` with which f can be
+  /// called; it is sent to no other device. Accesses are of all of an array, or of their region. The function
+  /// uses nothing but its views and queue: a launch over coherent arrays in it throws Error.
   template <class Devices = KernelDevices, class F, class... Accesses>
   TaskHandle call(const std::string& label, const F& f, const Accesses&... accesses) {
     return handle(adder().call<Devices>(label, f, accesses...));
   }
 
-  /// No task uses the array for a while after those so far: devices give it up, and the host gets its values.
+  /// A hint that after the tasks so far none uses the array for a while: devices free it, and the host gets
+  /// its values.
   template <class T, int Rank, class L>
   void wont_use(const BasicCoherentArray<T, Rank, L>& array) {
     adder().wont_use(array);
   }
-  /// The values that the tasks so far leave in the array are not needed any more: devices give it up without
+  /// A hint that the values which the tasks so far leave in the array are not needed: devices free it without
   /// a copy. The next task that uses it writes all of it.
   template <class T, int Rank, class L>
   void discard(const BasicCoherentArray<T, Rank, L>& array) {
@@ -92,11 +93,11 @@ class TaskGraph {
   long size() const;
   /// Forgets all tasks.
   void clear();
-  /// The graph as JSON, for strata-simulate: the work of a task is what it was given, or its bytes.
+  /// The graph as JSON, for strata-simulate: the work of a task is that of TaskHandle::work, or its bytes.
   /// FileError.
   void write_json(const std::string& path) const;
-  /// The same, with what tasks took by kind of device, as far as `costs` know it: on devices of that kind the
-  /// simulation takes these.
+  /// The same, with the times of tasks by kind of device that `costs` has: the simulation uses them on
+  /// devices of that kind.
   void write_json(const std::string& path, const TaskCosts& costs) const;
 
  private:

@@ -24,10 +24,10 @@ class TaskOutcome : public RefCounted {
 /// the task itself may have begun, and Error says so.
 class TaskHandle {
  public:
-  /// Among tasks that could run, those of higher priority sooner; where no task of a graph has one, the
-  /// longer the path from it to the end the sooner. Error where it is not a number.
+  /// Of ready tasks, those of higher priority run first; if no task of a graph has a priority, those with the
+  /// longest path to the end. Error for NaN.
   TaskHandle priority(double value) const;
-  /// How much work it is, for estimates: floating-point operations. Without it its bytes count.
+  /// The work of the task, for estimates, in floating-point operations. Without it they use its bytes.
   TaskHandle work(double operations) const;
   /// It also waits for `other`, a task before it of the same graph. Error for others.
   TaskHandle after(const TaskHandle& other) const;

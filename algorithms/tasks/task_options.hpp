@@ -19,23 +19,23 @@ struct SchedulerOptions;
 /// How a graph or a scope is run.
 struct TaskRunOptions {
   std::string scheduler = "data-aware";  ///< one of tasks::scheduler_names()
-  /// In place of `scheduler`: makes one's own by `new`; the run deletes it.
+  /// In place of `scheduler`: makes a scheduler of your own by `new`; the run deletes it.
   detail::Function<tasks::TaskScheduler*(const tasks::SchedulerOptions&)> make_scheduler = {};
-  /// Tasks that a scheduler sees at a time: those before them are done first. In a scope also how many may
-  /// wait for these.
+  /// Tasks that a scheduler sees at a time: those before them are done first. In a scope also how many more
+  /// may be pending.
   int window = 20000;
   int queues = 4;  ///< tasks that run at a time on a device that works asynchronously
   /// Bytes that hosts of the place may hold of arrays in files, which are read ahead of their tasks and
-  /// written back; 0: as the system does it. Arrays in memory count, and stay there. With a bound, those that
-  /// tasks on devices use are in the host's memory as long as they are on a device, too, whose budget bounds
-  /// them.
+  /// written back; 0: the operating system decides. Arrays that are not in files count, and stay in memory.
+  /// With a bound, arrays in files that tasks on devices use are in host memory only while on a device, whose
+  /// budget bounds them.
   index_t host_memory = 0;
   TaskCosts* costs = nullptr;  ///< what tasks took before, and where this run's times are added
   /// A file for strata-simulate: the tasks that ran, those of a scope, too, and what they took, by `costs` or
   /// else by this run; written in the end, unless tasks failed. Empty: none. It takes memory for all tasks.
   std::string json = {};
   double watchdog_seconds =
-      60;                ///< when nothing has ended for so long, stderr says what is under way; 0: never
+      60;                ///< if no task or copy ends for so long, stderr lists those under way; 0: never
   bool on_host = false;  ///< whether the host gets all values in the end; else they stay where they are
   /// On Emulated devices alone: what ends sooner in their virtual time ends sooner for the run, as in a
   /// simulation. A graph then runs in the same way each time, and more slowly.

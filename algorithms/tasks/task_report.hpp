@@ -34,11 +34,11 @@ struct TaskReport {
   std::string text() const;
 };
 
-/// Tasks failed. What they and the tasks that depend on them were to write is as it was before, or lost; the
-/// text says which tasks and arrays. All other tasks ran.
+/// Tasks failed. What they and the tasks that depend on them were to write is unchanged, or lost; what()
+/// names these tasks and arrays. All other tasks ran.
 class TaskFailed : public Error {
  public:
-  /// Labels of tasks, and of arrays whose values are nowhere any more.
+  /// Labels of tasks, and of arrays whose values are lost.
   TaskFailed(const std::string& what, std::vector<std::string> failed_tasks,
              std::vector<std::string> dropped_tasks, std::vector<std::string> lost_arrays);
 

@@ -5,14 +5,15 @@
 //   scope.call("gemm", Gemm{}, in(a(i, k)), in(a(j, k)), inout(a(i, j))).priority(2);
 //   TaskReport report = scope.wait();                                       // throws TaskFailed
 //
-// Take it for more tasks than one wants to keep: those that are over are forgotten, and whoever adds tasks
-// waits while too many are ahead, so that memory is bounded by options.window. Take a TaskGraph for what runs
-// several times; it knows all tasks before it begins the first one.
+// Use it for more tasks than should be kept in memory: completed ones are forgotten, and a thread that adds
+// tasks blocks while too many are pending, so that options.window bounds memory. Use a TaskGraph for what
+// runs several times; it knows all tasks before it begins the first one.
 //
-// A window of tasks runs while the next one gathers: what could begin early waits for the window before it.
+// A window of tasks runs while the next one is collected: what could begin early waits for the window before
+// it.
 //
-// The arrays of tasks that were added and are not over are kept from all other uses: a host view of one, or a
-// launch over it, waits until these tasks are over.
+// Other uses of the arrays of tasks that were added and are not done wait: a host view of such an array, or a
+// launch over it, blocks until these tasks are done.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -31,8 +32,9 @@ namespace detail {
 class TaskFeed;
 }
 
-/// A task of a scope that was just added. It begins once this is gone, at the end of the statement, or once
-/// the same thread adds another task or waits for an array; to name it later keep a TaskHandle.
+/// A task of a scope that was just added. It begins when this object is destroyed, at the end of the
+/// statement, or when the same thread adds another task or waits for an array; to refer to it later keep a
+/// TaskHandle.
 class NewTask {
  public:
   ~NewTask();
@@ -72,15 +74,14 @@ class TaskScope {
                                                                         const Scheduler& scheduler,
                                                                         TaskRunOptions options = {})
       : TaskScope(std::move(label), detail::task_parts(where), with_scheduler(scheduler, options)) {}
-  /// Waits for all tasks; where wait() was not called, stderr says what failed.
+  /// Waits for all tasks; if wait() was not called, failures are printed to stderr.
   ~TaskScope();
   TaskScope(const TaskScope&) = delete;
   TaskScope& operator=(const TaskScope&) = delete;
 
-  /// As TaskGraph::launch. Besides throws AccessConflict where the calling thread has a view of an array, or
-  /// one for which those wait that have the array,
-  /// Error where no device has a version of the task and after wait(), tasks::TaskError where none has memory
-  /// for it, and what has ended the run.
+  /// As TaskGraph::launch. Also throws AccessConflict where the calling thread has a view of an array, or a
+  /// view for which the holders of the array wait; Error where no device has a version of the task, and after
+  /// wait(); tasks::TaskError where none has memory for it; and the error that has ended the run.
   template <class Devices = KernelDevices, WorkRange R, class K, class... Accesses>
   NewTask launch(const std::string& label, const R& work, const K& kernel, const Accesses&... accesses) {
     return new_task(adder().launch<Devices>(label, work, kernel, accesses...));
@@ -100,8 +101,8 @@ class TaskScope {
     adder().discard(array);
   }
 
-  /// Until all tasks are over; no more are added then, and a second call is Error, as is one by a task of the
-  /// scope. Throws TaskFailed for tasks that failed since the scope began, with all that is lost.
+  /// Waits for all tasks. After it none can be added, and a second call throws Error, as does one by a task
+  /// of the scope. Throws TaskFailed for tasks that failed since the scope began, with all that is lost.
   TaskReport wait();
   /// How many tasks were added, without hints.
   long size() const;

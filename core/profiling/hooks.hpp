@@ -98,7 +98,7 @@ void push_region(const char* label);
 void pop_region();
 /// Marks a point in time for profilers.
 void mark(const char* label);
-/// Gives profilers a fact about the run, such as the size of the problem.
+/// Reports a property of the run to profilers, such as the size of the problem.
 void declare_metadata(const char* key, const char* value);
 
 /// A region that ends with the scope.

@@ -33,9 +33,9 @@ std::size_t trim(const Cuda& device, std::size_t keep = 0);
 void set_memory_limit(const Cuda& device, std::size_t bytes);
 
 /// The stream of a queue (a cudaStream_t), for libraries that take one. The queue still owns it. From then on
-/// others may use it, so that Strata never knows that it has nothing to do: small launches and copies over
-/// coherent arrays on this queue take some microseconds longer. Who needs a stream for other work creates a
-/// queue for it.
+/// other code may use it, so that Strata cannot know that it is idle: small launches and copies over coherent
+/// arrays on this queue take some microseconds longer. If you need a stream for other work, create a queue
+/// for it.
 CUstream_st* native_stream(const Queue<Cuda>& queue);
 /// A queue on a stream that Strata does not own; it must outlive the queue and its work.
 Queue<Cuda> adopt_stream(CUstream_st* stream, const Cuda& device = {});

@@ -25,7 +25,7 @@ struct Config {
   double launch_latency;            ///< seconds
   double seconds_per_item;          ///< of a kernel, besides the latency
   double host_submit_cost;          ///< seconds of host time for each launch and copy
-  bool reads_files = false;         ///< and writes them, itself, by its link to the host
+  bool reads_files = false;         ///< whether it reads and writes files itself, by its link to the host
   index_t managed_page = index_t{64} << 10;  ///< bytes of a page of managed memory
   double fault_latency = 20e-6;              ///< seconds, of an access to a page that lies elsewhere
   /// Whether kernels have system-wide atomics on pinned and ordinary memory of the host, as they always have
@@ -36,7 +36,7 @@ struct Config {
   bool concurrent_managed_access = true;
   bool managed_memory = true;   ///< whether there is any; some systems give GPUs none
   index_t pinned_capacity = 0;  ///< bytes of pinned memory, as a limit on locked pages; 0: as the system has
-  /// By which seconds_per_item is multiplied on each instance; 1 for those that are not named.
+  /// Factors of seconds_per_item, one for each instance; 1 for instances beyond the list.
   std::vector<double> item_factors = {};
 };
 
@@ -70,8 +70,7 @@ double now();
 /// The host works for `seconds`.
 void advance(double seconds);
 /// While one lives, waits for events do not move the host's virtual clock; advance() does. For code that
-/// takes the ends of work in the order of virtual time: that of this machine, in which work ends, is another
-/// one.
+/// handles ends of work in the order of virtual time, which differs from the order in real time.
 class HeldClock {
  public:
   HeldClock();

@@ -31,8 +31,8 @@ inline constexpr Own own{};
 
 /// The element of the work item; more than one where the array has more dimensions than are cut.
 struct OwnElement {};
-/// Where parts of the work lie side by side in a grid, what has the work item's indices in all dimensions
-/// that are cut; elsewhere its row.
+/// In a grid of parts, the elements that have the work item's indices in all dimensions that are cut;
+/// elsewhere its row.
 inline constexpr OwnElement own_element{};
 
 /// What a kernel reads outside of an array.
@@ -124,9 +124,9 @@ constexpr BoxHalo<Rank, Edge> box_halo(const index_t (&left)[Rank], const index_
   return halo;
 }
 }  // namespace detail
-/// halo({l0, l1}, {r0, r1}): where parts of the work lie side by side in a grid, the box from i - l0 to i +
-/// r0 and from j - l1 to j + r1, its corners included; elsewhere rows i - l0 to i + r0. All of the dimensions
-/// that it does not name. ShapeMismatch as of halo(left, right), and where the array has fewer dimensions.
+/// halo({l0, l1}, {r0, r1}): in a grid of parts, the box from i - l0 to i + r0 and from j - l1 to j + r1,
+/// with its corners; elsewhere rows i - l0 to i + r0. Dimensions that it does not name are taken as a whole.
+/// ShapeMismatch as of halo(left, right), and where the array has fewer dimensions.
 template <int Rank>
 requires(Rank > 1) constexpr BoxHalo<Rank> halo(const index_t (&left)[Rank], const index_t (&right)[Rank]) {
   return detail::box_halo(left, right, edge::none);

@@ -51,9 +51,9 @@ template <index_t Rank>
 using CoherentLayout =
     std::conditional_t<(detail::CoherentRank<Rank>::value <= 1), LayoutRight, LayoutTiled<8>>;
 
-/// The device for which the host's memory of an array is allocated. A host: its memory, where the mode does
-/// not name another; Threads has large arrays touched first by its threads. An accelerator: the pinned or
-/// managed memory of modes that have such, which without it are those of the first GPU.
+/// The device for which the host's memory of an array is allocated. A host: plain memory, in modes that use
+/// it; with Threads, its threads touch large arrays first. An accelerator: its pinned or managed memory, in
+/// modes that use such (by default that of the first GPU).
 template <class D>
 struct MainIn {
   D device;  ///< a host or an accelerator
@@ -81,7 +81,7 @@ class HostView {
       : scope_(static_cast<detail::HostUseScope&&>(scope)), view_(view), box_(box) {
     if constexpr (checked_build) view_.set_ticket(scope_.ticket());
   }
-  /// Moving passes the use on: the end of a view that was moved from has no effect.
+  /// Moving transfers the use: the end of a view that was moved from has no effect.
   HostView(HostView&&) = default;
   HostView& operator=(HostView&&) = default;
 
@@ -164,9 +164,9 @@ class BasicCoherentArray {
   /// An array in the user's memory: `view` shows all of it, in the layout of this type, in memory of the host
   /// or of a device, and has the current values. Memory that the view does not own must outlive the array.
   /// The last handle brings the values back to it (unless it is destroyed by an exception, or the mode is an
-  /// explicit one), and waits until they are there. `flush` copies them to memory of the host before. The
-  /// mode is that of the setting `memory` where the memory can be in it, and otherwise Smart. Throws
-  /// LayoutError where the view is a part of an array.
+  /// explicit one), and waits until they are there. Before that, `flush` copies them if it is memory of the
+  /// host. The mode is that of the setting `memory` where the memory can be in it, and otherwise Smart.
+  /// Throws LayoutError where the view is a part of an array.
   template <AnyView V>
   static BasicCoherentArray adopt(const char* label, const V& view) {
     return adopt_in(label, view, nullptr);
@@ -355,13 +355,13 @@ namespace coherent {
 TransferCounters counters();
 void reset_counters();
 /// The bytes that coherent arrays may hold of the device's memory; by default all of its capacity. What they
-/// hold beyond it now stays until a use needs more memory there: then the least recently used go, until all
-/// is within the budget.
+/// hold beyond it now stays until a use needs more memory there: then the least recently used are evicted
+/// until the budget is met.
 template <Device D>
 void set_budget(const D& device, index_t bytes) {
   detail::set_budget(device.backend(), bytes);
 }
-/// What was set last, or the capacity.
+/// The budget set last, or the capacity.
 template <Device D>
 index_t budget(const D& device) {
   return detail::budget_of(device.backend());

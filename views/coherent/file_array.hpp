@@ -10,10 +10,10 @@
 // bytes that describes them (views/coherent/file_header.hpp).
 //
 // A file is complete or incomplete. It is marked incomplete, on the disk, before the first element can
-// change, and complete once all that was written is on the disk: by save(), and by the end of the last
-// handle. There an error cannot be thrown: it goes to stderr, and the file stays incomplete,
-// as it does while an exception unwinds the stack and when the program crashes. A file that is open for
-// writing is open nowhere else.
+// change, and complete once all that was written is on the disk: by save(), and when the last handle is
+// destroyed. The latter cannot throw: an error goes to stderr, and the file stays incomplete, as it does
+// while an exception unwinds the stack and when the program crashes. A file that is open for writing cannot
+// be opened a second time.
 //
 // Errors: FileError, with the path, what was found and what was expected. Running out of disk space is
 // reported where a file is made or opened, and gets all its blocks (except on file systems that write to new

@@ -1,8 +1,8 @@
 // managed_like(label, array), to_managed(label, view): coherent arrays in managed memory like others there
 // are, after `managed_array_like` and `to_managed` of the unified memory in Numba.
 //
-//   const auto y = managed_like("y", x);     // extents and layout of x, a coherent array or a view; no
-//   values const auto z = to_managed("z", view);    // and the values of the view, on whatever device it is
+//   const auto y = managed_like("y", x);     // extents and layout of x, a coherent array or a view
+//   const auto z = to_managed("z", view);    // and the values of the view, on whatever device it is
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,6 +1,7 @@
 // MemoryMode: how a coherent array lies in memory, chosen for each array when it is created, at run time.
-// Programs compute the same in every mode; what moves, when, and what it costs differs: docs/memory_modes.md.
-// After the benchmarks of unified memory in Numba (implicit, explicit, pinned, smart, managed).
+// Programs compute the same in every mode; what is moved, when, and at what cost differs:
+// docs/memory_modes.md. After the benchmarks of unified memory in Numba (implicit, explicit, pinned, smart,
+// managed).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,7 +17,7 @@ enum class MemoryMode : unsigned char {
   Pinned,          ///< the same, with the home in page-locked memory: copies are fast
   Managed,         ///< one allocation, whose pages move to the host or device that uses them
   Mapped,          ///< one allocation in page-locked memory of the host, which kernels reach over the link
-  Explicit,        ///< copies only by prefetch() and flush(); to use what is not there is an error
+  Explicit,        ///< copies only by prefetch() and flush(); using values that are not there is an error
   ExplicitPinned,  ///< the same, with the home in page-locked memory
   Implicit  ///< every launch copies its operands in, whole, and out after it, as if it knew nothing of others
 };

@@ -9,8 +9,8 @@
 // (views/coherent/file_array.hpp says when one is complete, and what it throws). Each is open as long as the
 // matrix lives, which takes two files of the process: many small tiles need a high limit (ulimit -n).
 //
-// What tasks on hosts hold of the tiles is bounded by TaskRunOptions::host_memory, with which tiles for
-// devices are in the host's memory only while they are on a device; without it the system decides.
+// TaskRunOptions::host_memory bounds the tiles that tasks on hosts hold; with it, tiles for devices are in
+// host memory only while they are on a device, without it the system decides.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -89,9 +89,9 @@ namespace linear {
 
 /// X with op(A) X = alpha B, or X op(A) = alpha B, takes the place of B, for a square triangular A: a matrix
 /// with all its tiles, or of the lower triangle one of TiledMatrix::symmetric, as cholesky() leaves it. Where
-/// alpha is 0 X is 0, and A is not read. As in BLAS nothing looks for zeros on the diagonal: they leave what
-/// is not finite. options.invert_diagonal is off by default here, as nothing says how well conditioned
-/// diagonal tiles are. Throws ShapeMismatch, AccessConflict where A is B.
+/// alpha is 0 X is 0, and A is not read. As in BLAS, zeros on the diagonal are not detected: X is then not
+/// finite. options.invert_diagonal is off by default here, as nothing says how well conditioned diagonal
+/// tiles are. Throws ShapeMismatch, AccessConflict where A is B.
 template <class T, Place Where>
 TaskReport trsm(const TriangularSystem& system, std::type_identity_t<T> alpha, const TiledMatrix<T>& a,
                 const TiledMatrix<T>& b, const Where& where, const TiledOptions& options = {}) {

@@ -3,9 +3,8 @@
 //
 //   - A device is given no task before all arrays of the one before are there, but what is prefetched.
 //   - An array counts as used when a task that uses it is given to the device, and when it comes.
-//   - Of what may leave, copies that the host has too leave before those that are dirty, each from the one
-//   that
-//     was not used for longest.
+//   - Of what may leave, copies that the host has too leave before those that are dirty, each from the
+//     one that was not used for longest.
 //   - An array that no task writes any more is stored as soon as the device stores nothing else, and comes
 //     before the dirty ones until a task uses it: the programs of the paper say so by starpu_data_wont_use.
 //     PaRSEC stores them as well (its pushout).

@@ -27,7 +27,7 @@
 
 namespace strata::inline STRATA_ABI::tasks {
 
-/// What a user may say to a scheduler.
+/// Options of schedulers.
 struct SchedulerOptions {
   std::vector<double> priorities;  ///< of all tasks, the higher the sooner; empty: bottom levels
   int tasks_ahead =
