@@ -38,7 +38,7 @@ class IndexQueue {
   /// The numbers for which it has room.
   STRATA_FUNCTION index_t capacity() const { return capacity_; }
 
-  /// Appends `value`; false if there is no room.
+  /// Appends `value`; false if there is no room, or another thread is about to free the next cell.
   STRATA_FUNCTION bool try_push(index_t value) const {
     const Cell cell = claim(words_(0), 0);
     if (!cell.mine) return false;
@@ -46,7 +46,7 @@ class IndexQueue {
     turn_of(cell.index).store(2 * cell.lap + 1, order_release);
     return true;
   }
-  /// Removes the first number; false if there is none.
+  /// Removes the first number; false if there is none, or another thread is about to store it.
   STRATA_FUNCTION bool try_pop(index_t& value) const {
     const Cell cell = claim(words_(line), 1);
     if (!cell.mine) return false;

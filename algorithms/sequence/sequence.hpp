@@ -98,7 +98,7 @@ class Sequence {
   /// Runs all loops, `steps` times, beginning after the last one that ran; the head of this file says what it
   /// returns and throws. Error where `steps` is negative.
   auto run(int steps) { return loops_.run(loops_of(steps)); }
-  /// Runs `count` loops, which may be a part of a step.
+  /// Runs `count` loops, which may be a part of a step. Error where `count` is negative.
   auto run_loops(int count) { return loops_.run(count); }
   /// Of streamed sequences: like run(steps), but arrays with a second copy keep the values of the begin, and
   /// the copies get the results, so that the same steps can be done again. Until accept(), which exchanges
@@ -109,7 +109,7 @@ class Sequence {
   { return loops_.attempt(loops_of(steps)); }
   void accept() requires requires(Loops& loops) { loops.accept(); }
   { loops_.accept(); }
-  /// The next run begins with this loop, counted from 0.
+  /// The next run begins with this loop, counted from 0. Error where there is no such loop.
   void begin_with(int loop) { loops_.begin_with(loop); }
   /// Frees, until the next run, the graphs, or the device's memory (except that of resident arrays), that are
   /// kept from run to run.

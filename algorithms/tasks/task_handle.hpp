@@ -28,6 +28,7 @@ class TaskHandle {
   /// longest path to the end. Error for NaN.
   TaskHandle priority(double value) const;
   /// The work of the task, for estimates, in floating-point operations. Without it they use its bytes.
+  /// Error unless it is above 0 and finite.
   TaskHandle work(double operations) const;
   /// It also waits for `other`, a task before it of the same graph. Error for others.
   TaskHandle after(const TaskHandle& other) const;

@@ -353,6 +353,7 @@ namespace coherent {
 
 /// Of all coherent arrays, from the beginning or the last reset on.
 TransferCounters counters();
+/// Sets them to 0.
 void reset_counters();
 /// The bytes that coherent arrays may hold of the device's memory; by default all of its capacity. What they
 /// hold beyond it now stays until a use needs more memory there: then the least recently used are evicted
