@@ -51,7 +51,7 @@ DeclaredAccess<AccessMode::In, typename V::const_type> in(const V& view) {
   return {view};
 }
 /// The launch writes every element that a work item owns, and reads none. Elements of a view that the range
-/// leaves out keep their values. (Those of a coherent array would not: there it is an error.)
+/// leaves out keep their values. (For coherent arrays coherent_access.hpp says which ranges are errors.)
 template <AnyView V>
 DeclaredAccess<AccessMode::Out, V> out(const V& view) {
   static_assert(!std::is_const_v<typename V::element_type>,

@@ -31,7 +31,8 @@
 //   streamed(on)                                 x            x           x
 //   streamed(across)                             x            x
 //
-// The rest does not compile, with one line that says what to do. A reduction has the same bits at all places.
+// The rest does not compile, with one line that says what to do. A reduction has the same bits at all places
+// of devices of one kind.
 //
 // A new kind of place specialises detail::PlaceTraits, and, if it is neither a list of parts nor streamed,
 // the ways of launch.hpp, too.

@@ -45,7 +45,7 @@ class TaskFailed : public Error {
   std::vector<std::string> failed;   ///< tasks, in the order in which they failed
   std::vector<std::string> dropped;  ///< tasks that depend on these, and did not run
   std::vector<std::string> lost;  ///< arrays to be written anew before they are read; not those that are gone
-  long num_failed;   ///< how many failed: of a scope `failed` has the first options.window, or 1000
+  long num_failed;   ///< how many failed: of a scope `failed` has the first 1000, or options.window if more
   long num_dropped;  ///< the same of `dropped`
 };
 

@@ -19,6 +19,7 @@
 #include <strata/miniapps/simulate/graph_file.hpp>
 
 #include "messages.hpp"
+#include "miniapps/factorize/run_reports.hpp"
 
 namespace {
 
@@ -43,17 +44,8 @@ FactorizeRequest request_for(Operation operation, index_t order, index_t tile) {
   return request;
 }
 
-miniapp::RunReport report_of(const std::string& device, const FactorizeRequest& request) {
-  miniapp::RunReport report;
-  run_request(device, request, *make_input(request), false, report);
-  return report;
-}
-double result_of(const miniapp::RunReport& report, const std::string& name) {
-  for (const miniapp::Figure& result : report.results)
-    if (result.name == name) return result.value;
-  ADD_FAILURE() << "no result " << name;
-  return 0;
-}
+using strata_tests::report_of;
+using strata_tests::result_of;
 
 // A folder that is there as long as this is.
 class Folder {

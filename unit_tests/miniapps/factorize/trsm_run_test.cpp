@@ -15,6 +15,7 @@
 #include <strata/miniapps/simulate/graph_file.hpp>
 
 #include "messages.hpp"
+#include "miniapps/factorize/run_reports.hpp"
 
 namespace {
 
@@ -49,17 +50,8 @@ std::string text_of(const TriangularRequest& s) {
          (s.transpose ? "transposed " : "") + (s.unit_diagonal ? "unit" : "");
 }
 
-miniapp::RunReport report_of(const std::string& device, const FactorizeRequest& request) {
-  miniapp::RunReport report;
-  run_request(device, request, *make_input(request), false, report);
-  return report;
-}
-double result_of(const miniapp::RunReport& report, const std::string& name) {
-  for (const miniapp::Figure& result : report.results)
-    if (result.name == name) return result.value;
-  ADD_FAILURE() << "no result " << name;
-  return 0;
-}
+using strata_tests::report_of;
+using strata_tests::result_of;
 bool has_note(const miniapp::RunReport& report, const std::string& part) {
   return std::any_of(report.notes.begin(), report.notes.end(),
                      [&](const std::string& note) { return note.find(part) != std::string::npos; });
