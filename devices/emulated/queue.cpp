@@ -57,11 +57,8 @@ Ref<EventState> EmulatedQueue::record() {
   // Nothing enters while the platform is locked: an idle queue stays idle, and needs no thread for this.
   if (core_->idle()) {
     event->set(core_->take_since_event(ThreadKey::here()));
-  } else if (!core_->attach(event)) {
-    QueueCore::Work work{
-        [event, core = core_.get(), from = ThreadKey::here()] { event->set(core->take_since_event(from)); },
-        QueueCore::Kind::Record};
-    core_->enqueue(work);
+  } else {
+    core_->enqueue(event);
   }
   event->set_enqueued(core_->enqueued());
   core_->asked_events.add(event.get());

@@ -57,29 +57,43 @@ void QueueCore::require_same_process() const {
 void QueueCore::enqueue(Work& work) {
   require_same_process();
   std::unique_lock lock(mutex_);
-  if (closed_) fail_ended("queued work");
-  if (!thread_.joinable()) {
-    try {
-      thread_ = std::thread([core = shared_from_this()] { core->run_thread(); });
-    } catch (const std::system_error& e) {
-      throw Error("Emulated{" + std::to_string(instance_) +
-                  "}: cannot start the thread of a queue: " + e.what());
+  require_thread();
+  waiting_.push_back({std::move(work), ThreadKey::here(), {}});
+  has_entered(lock);
+}
+
+void QueueCore::enqueue(const Ref<EmulatedEvent>& event) {
+  require_same_process();
+  std::unique_lock lock(mutex_);
+  if (!waiting_.empty()) {
+    Entry& last = waiting_.back();
+    if (!last.event && last.from == ThreadKey::here()) {
+      last.event = event;
+      return;
     }
   }
-  waiting_.push_back({std::move(work), ThreadKey::here(), {}});
+  require_thread();
+  waiting_.push_back({{{}, Kind::Event}, ThreadKey::here(), event});
+  has_entered(lock);
+}
+
+// The lock is held.
+void QueueCore::require_thread() {
+  if (closed_) fail_ended("queued work");
+  if (thread_.joinable()) return;
+  try {
+    thread_ = std::thread([core = shared_from_this()] { core->run_thread(); });
+  } catch (const std::system_error& e) {
+    throw Error("Emulated{" + std::to_string(instance_) +
+                "}: cannot start the thread of a queue: " + e.what());
+  }
+}
+
+void QueueCore::has_entered(std::unique_lock<std::mutex>& lock) {
   ++enqueued_;
   has_arrived_.store(true, std::memory_order_relaxed);
   lock.unlock();  // before it wakes who would wait for it
   changed_.notify_all();
-}
-
-bool QueueCore::attach(const Ref<EmulatedEvent>& event) {
-  const std::lock_guard lock(mutex_);
-  if (waiting_.empty()) return false;
-  Entry& last = waiting_.back();
-  if (last.event || last.work.kind == Kind::Record || last.from != ThreadKey::here()) return false;
-  last.event = event;
-  return true;
 }
 
 // A moment, about as long as it would take the host to wake this thread.
@@ -130,10 +144,12 @@ void QueueCore::run_thread() {
     }
     if (entry.event) {
       Since since = since_event(entry.from);
+      completes_event_ = true;
       lock.unlock();
       entry.event->set(std::move(since));
       entry.event = {};
       lock.lock();
+      completes_event_ = false;
     }
     ++finished_;
     if (!asked_lags_.empty() && asked_lags_.front().first == finished_) {
@@ -203,7 +219,7 @@ void QueueCore::forget_lag() {
 
 std::exception_ptr QueueCore::run(Entry& entry) {
   try {
-    entry.work.run();
+    if (entry.work.kind != Kind::Event) entry.work.run();
   } catch (...) {
     std::exception_ptr error = std::current_exception();
     try {
@@ -241,7 +257,7 @@ void QueueCore::wait_until_finished(std::uint64_t number) {
 
 bool QueueCore::idle() const {
   const std::lock_guard lock(mutex_);
-  return finished_ == enqueued_;
+  return finished_ + (completes_event_ ? 1 : 0) == enqueued_;
 }
 
 std::uint64_t QueueCore::enqueued() const {

@@ -52,9 +52,8 @@ struct QueueLag {
 
 class QueueCore : public std::enable_shared_from_this<QueueCore> {
  public:
-  /// Wait: only waits for another queue. Record: passes the error on, and may not throw. Both run in a
-  /// poisoned queue, too.
-  enum class Kind : unsigned char { Compute, Wait, Record };
+  /// Wait: only waits for another queue. Event: only completes an event. Both run in a poisoned queue, too.
+  enum class Kind : unsigned char { Compute, Wait, Event };
   struct Work {
     std::function<void()> run;
     Kind kind = Kind::Compute;
@@ -87,9 +86,9 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   /// in a child of fork(). Callers that hold a lock keep `work` beyond it, since destroying a kernel may free
   /// arrays.
   void enqueue(Work& work);
-  /// Attaches the event to the last work if that is the calling thread's and has not begun: both complete
-  /// together. Otherwise returns false, and the caller enqueues the event.
-  bool attach(const Ref<EmulatedEvent>& event);
+  /// The event completes together with the last work if that is the calling thread's and has not begun, and
+  /// otherwise as a piece of work of its own. Throws as for work.
+  void enqueue(const Ref<EmulatedEvent>& event);
   /// Blocks until the first `number` pieces of work are done; returns and clears the error, if there is one
   /// for the calling thread. Throws Error in a child of fork(), which has no thread for the work.
   std::exception_ptr wait(std::uint64_t number);
@@ -98,6 +97,7 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   /// Returns and clears the error as wait() does, without waiting.
   std::exception_ptr take_error();
 
+  /// Whether all work is done, and whoever waits for its events may know.
   bool idle() const;
   /// Numbers of work enqueued, and done or dropped.
   std::uint64_t enqueued() const;
@@ -143,6 +143,8 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
     ThreadKey from;
     Ref<EmulatedEvent> event;  // complete with it; or null
   };
+  void require_thread();
+  void has_entered(std::unique_lock<std::mutex>& lock);
   void run_thread();
   void look_for_work(std::unique_lock<std::mutex>& lock);
   double begin_lag(const Work::Placed& placed);
@@ -157,6 +159,7 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   std::deque<Entry> waiting_;
   std::uint64_t enqueued_ = 0;
   std::uint64_t finished_ = 0;
+  bool completes_event_ = false;  // of the work under way, which is done
   std::exception_ptr poison_;
   ByThread<std::exception_ptr> unreported_;  // of threads that lost work
   ByThread<Since> since_event_;

@@ -48,6 +48,20 @@ TEST_F(EmulatedQueue, WorkOfOneQueueIsDoneInOrder) {
   EXPECT_EQ(elements(x), std::vector<int>(100, 15));
 }
 
+// Also at once after a wait for its event: configure() and reset_time() refuse queues that are not idle.
+TEST_F(EmulatedQueue, IsIdleWhenItsLastEventIsComplete) {
+  const Queue<Emulated> queue;
+  const auto x = create<Array>("x", 1);
+  int busy = 0;
+  for (int k = 0; k < 4000; ++k) {
+    parallel_for(on(queue), 1, with(AddAll{1}, x));
+    queue.record().wait();
+    busy += queue.idle() ? 0 : 1;
+  }
+  EXPECT_EQ(busy, 0);
+  EXPECT_EQ(elements(x), std::vector<int>(1, 4000));
+}
+
 TEST_F(EmulatedQueue, AnEventIsTheEndOfItsQueueUntilMoreIsEnqueued) {
   const Queue<Emulated> queue, other;
   const auto x = create<Array>("x", 10);
