@@ -120,3 +120,8 @@ groups_of_run() {
   done
   echo "${taken[*]}"
 }
+
+# jobs_said_in LOG: how many compilers quickstart ran side by side, by what it said; a processor each where it did not say.
+jobs_said_in() {
+  sed -n 's/^quickstart: building .* with \([0-9][0-9]*\) jobs$/\1/p' "$1" | grep -m 1 . || nproc
+}
