@@ -13,11 +13,30 @@ function(strata_batches result most)
   endforeach()
   list(JOIN sources "\n" lines)
   if(Python3_FOUND)
-    execute_process(COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/tools/source_batches.py" ${most} ${sources}
+    execute_process(COMMAND "${Python3_EXECUTABLE}" "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../tools/source_batches.py" ${most} ${sources}
                     OUTPUT_VARIABLE lines COMMAND_ERROR_IS_FATAL ANY)
   endif()
   string(REGEX MATCHALL "[^\n]+" lines "${lines}")
   set(${result} "${lines}" PARENT_SCOPE)
+endfunction()
+
+# strata_test_batches(RESULT MOST FILE...): as strata_batches, of tests that use the same namespaces.
+function(strata_test_batches result most)
+  set(kinds)
+  foreach(source IN LISTS ARGN)
+    file(STRINGS "${source}" used REGEX "^using namespace")
+    list(SORT used)
+    string(MAKE_C_IDENTIFIER "of ${used}" kind)
+    list(APPEND kinds ${kind})
+    list(APPEND ${kind} "${source}")
+  endforeach()
+  list(REMOVE_DUPLICATES kinds)
+  set(all)
+  foreach(kind IN LISTS kinds)
+    strata_batches(batches ${most} ${${kind}})
+    list(APPEND all ${batches})
+  endforeach()
+  set(${result} "${all}" PARENT_SCOPE)
 endfunction()
 
 # strata_compile_in_batches(TARGET): its sources, which take half the time so. Where two that were given equal names

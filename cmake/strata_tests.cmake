@@ -17,9 +17,9 @@ cmake_host_system_information(RESULT strata_processors QUERY NUMBER_OF_LOGICAL_C
 # they run for 24 s in place of 33, and compile in 110 in place of 90. Those of algorithms run without any for 24 s in place
 # of 5, and compile in 89 in place of 158 (with the batches below). What compares boxes, copies and trees with loops over their
 # elements computes for longer than it compiles.
-set(strata_optimised_tests "^(linear|tiled|streaming|fused|streaming_plan|thermal|explicit_dynamics|coherent_apps)$|atomic|bits|half|complex|box_property|copy_execute|reduction_tree")
+set(strata_optimised_tests "^(linear|tiled|streaming|streaming_devices|fused|streaming_plan|thermal|explicit_dynamics|coherent_apps)$|atomic|bits|half|complex|box_property|copy_execute|reduction_tree")
 # Six sources are compiled as one (_strata_batch_tests), three of those that take up to 1.5 GiB.
-set(strata_large_tests "^(streaming|fused|linear|tiled)$")
+set(strata_large_tests "^(streaming|streaming_devices|fused|linear|tiled)$")
 # Checked builds and those under sanitizers run them over the devices that differ most, AddressSanitizer over the one
 # whose memory is its own.
 set(strata_test_devices_checked "STRATA_TEST_DEVICES_HEADER=\"few_test_devices.hpp\"")
@@ -102,7 +102,7 @@ endfunction()
 function(_strata_optimise_tests programs)
   set(sources ${ARGN})
   if(STRATA_UNITY AND NOT STRATA_SANITIZER)
-    _strata_test_batches(batches 4 ${ARGN})
+    strata_test_batches(batches 4 ${ARGN})
     set_property(SOURCE ${ARGN} PROPERTY HEADER_FILE_ONLY ON)
     set(sources)
     foreach(batch IN LISTS batches)
@@ -247,28 +247,9 @@ function(_strata_batch_tests program)
   if(folder MATCHES "${strata_large_tests}")
     set(most 3)
   endif()
-  _strata_test_batches(batches ${most} ${ARGN})
+  strata_test_batches(batches ${most} ${ARGN})
   strata_set_batches(${program} ${batches})
   set_target_properties(${program} PROPERTIES UNITY_BUILD_CODE_BEFORE_INCLUDE "${strata_batch_pragmas}")
-endfunction()
-
-# As strata_batches, of sources that use the same namespaces.
-function(_strata_test_batches result most)
-  set(kinds)
-  foreach(source IN LISTS ARGN)
-    file(STRINGS "${source}" used REGEX "^using namespace")
-    list(SORT used)
-    string(MAKE_C_IDENTIFIER "of ${used}" kind)
-    list(APPEND kinds ${kind})
-    list(APPEND ${kind} "${source}")
-  endforeach()
-  list(REMOVE_DUPLICATES kinds)
-  set(all)
-  foreach(kind IN LISTS kinds)
-    strata_batches(batches ${most} ${${kind}})
-    list(APPEND all ${batches})
-  endforeach()
-  set(${result} "${all}" PARENT_SCOPE)
 endfunction()
 
 function(_strata_test_flags target level variant)

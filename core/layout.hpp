@@ -135,7 +135,7 @@ class MappingBase {
       : extents_(extents)
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
         ,
-        resident_(rows)
+        resident_(within(extents, rows))
 #endif
   {
     checked_size(extents, sizeof(Index) == 4 ? INT32_MAX : INT64_MAX);
@@ -155,6 +155,14 @@ class MappingBase {
 
   STRATA_FUNCTION static constexpr ResidentRows whole(const E& extents) {
     return {0, extents.rank() > 0 ? extents.extent(0) : 1};
+  }
+
+  // Those of `rows` that the array has: an index that is resident needs no further check.
+  STRATA_FUNCTION static constexpr ResidentRows within(const E& extents, ResidentRows rows) {
+    const index_t last = whole(extents).end;
+    const index_t begin = rows.begin < 0 ? 0 : rows.begin < last ? rows.begin : last;
+    const index_t end = rows.end < last ? rows.end : last;
+    return {begin, begin < end ? end : begin};
   }
 
   // The product of extents first..rank-1: the elements of one row for first = 1. For an empty array it may be

@@ -55,7 +55,7 @@ class StridedMapping : public MappingBase<E, Index> {
   }
   /// The rows [rows.begin, rows.end) are resident, with the strides of LayoutRight.
   STRATA_FUNCTION constexpr StridedMapping(const E& extents, ResidentRows rows) : StridedMapping(extents) {
-    if constexpr (checked_build) this->resident_ = rows;
+    if constexpr (checked_build) this->resident_ = Base::within(extents, rows);
     this->shift_ = static_cast<Index>(-rows.begin * this->leading_);
   }
 

@@ -324,6 +324,11 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
   }
 
   static constexpr bool may_expire = requires(const Owner& owner) { owner.ticket; };
+  // Whether begin <= i < end, where begin <= end: one comparison, as smaller indices wrap around.
+  STRATA_FUNCTION static constexpr bool is_between(index_t begin, index_t i, index_t end) {
+    const auto first = static_cast<std::uint64_t>(begin);
+    return static_cast<std::uint64_t>(i) - first < static_cast<std::uint64_t>(end) - first;
+  }
   // In checked builds; reports a bad access.
   template <class... I>
   STRATA_FUNCTION constexpr bool in_bounds(I... i) const {
@@ -338,10 +343,14 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
       for (int r = count; r < rank(); ++r)
         good = good && (may_omit || extent(r) == 1) && begin(r) <= 0 && 0 < end(r);
     }
-    for (int r = 0; r < count && r < rank(); ++r) good = good && index[r] >= begin(r) && index[r] < end(r);
+    int first = 0;
     if constexpr (requires(const mapping_type& m) { m.resident(); })
-      if (rank() > 0 && count > 0)
-        good = good && index[0] >= mapping_.resident().begin && index[0] < mapping_.resident().end;
+      if (rank() > 0 && count > 0) {  // rows that are resident are within the extents
+        const ResidentRows rows = mapping_.resident();
+        good = good && is_between(rows.begin, index[0], rows.end);
+        first = 1;
+      }
+    for (int r = first; r < count && r < rank(); ++r) good = good && is_between(begin(r), index[r], end(r));
     bool over = false;
     if constexpr (may_expire) over = this->ticket.is_over();
     good = good && !over;

@@ -142,6 +142,12 @@ void QueueCore::run_thread() {
       } catch (const std::bad_alloc&) {  // then the next wait of any thread must do
       }
     }
+    // Counted before its event completes: whoever saw that finds the queue idle.
+    ++finished_;
+    if (!asked_lags_.empty() && asked_lags_.front().first == finished_) {
+      *asked_lags_.front().second = lag_;
+      asked_lags_.pop_front();
+    }
     if (entry.event) {
       Since since = since_event(entry.from);
       completes_event_ = true;
@@ -150,11 +156,6 @@ void QueueCore::run_thread() {
       entry.event = {};
       lock.lock();
       completes_event_ = false;
-    }
-    ++finished_;
-    if (!asked_lags_.empty() && asked_lags_.front().first == finished_) {
-      *asked_lags_.front().second = lag_;
-      asked_lags_.pop_front();
     }
     changed_.notify_all();
   }
@@ -252,12 +253,12 @@ std::exception_ptr QueueCore::take_error() {
 void QueueCore::wait_until_finished(std::uint64_t number) {
   require_same_process();
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return finished_ >= number; });
+  changed_.wait(lock, [&] { return finished_ - (completes_event_ ? 1 : 0) >= number; });
 }
 
 bool QueueCore::idle() const {
   const std::lock_guard lock(mutex_);
-  return finished_ + (completes_event_ ? 1 : 0) == enqueued_;
+  return finished_ == enqueued_;
 }
 
 std::uint64_t QueueCore::enqueued() const {

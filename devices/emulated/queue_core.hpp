@@ -92,12 +92,11 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   /// Blocks until the first `number` pieces of work are done; returns and clears the error, if there is one
   /// for the calling thread. Throws Error in a child of fork(), which has no thread for the work.
   std::exception_ptr wait(std::uint64_t number);
-  /// Blocks until the first `number` pieces of work are done or dropped.
+  /// Blocks until the first `number` pieces of work are done or dropped, and their events complete.
   void wait_until_finished(std::uint64_t number);
   /// Returns and clears the error as wait() does, without waiting.
   std::exception_ptr take_error();
 
-  /// Whether all work is done, and whoever waits for its events may know.
   bool idle() const;
   /// Numbers of work enqueued, and done or dropped.
   std::uint64_t enqueued() const;
@@ -159,7 +158,7 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   std::deque<Entry> waiting_;
   std::uint64_t enqueued_ = 0;
   std::uint64_t finished_ = 0;
-  bool completes_event_ = false;  // of the work under way, which is done
+  bool completes_event_ = false;  // of the last work done
   std::exception_ptr poison_;
   ByThread<std::exception_ptr> unreported_;  // of threads that lost work
   ByThread<Since> since_event_;

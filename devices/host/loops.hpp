@@ -11,6 +11,9 @@
 // catches its own, and the loop throws the first one when it is done (ThrownByItems). Compilers vectorise
 // only loops in which nothing can throw once all is inlined, and remove the handlers from those.
 //
+// In checked builds every access may call what reports it, so that no loop is vectorised: there a kernel is
+// compiled into one loop over its items, not into three.
+//
 // A `Body` is a kernel made ready for a device: `body(i)`, `body(i, update)` for reductions, `body(i, update,
 // final)` for scans, with `Body::takes_lanes`.
 // SPDX-License-Identifier: Apache-2.0
@@ -133,15 +136,21 @@ STRATA_FLATTEN void run_integers(const Body& body, Index begin, Index end) {
 /// Work items [begin, end) of a parallel_for.
 template <class Body>
 void run_items(const Body& body, index_t begin, index_t end) {
-  if constexpr (Body::takes_lanes) {
-    index_t i = begin;
-    for (; i < end && (i & (host_lanes - 1)) != 0; ++i) body(host_index(i));
-    if (end - i >= host_lanes) {
-      const index_t last_block = end >> host_lanes_log2;
-      run_lane_blocks(body, i >> host_lanes_log2, last_block);
+  if constexpr (Body::takes_lanes && checked_build) {
+    for (index_t i = begin; i < end; ++i) body(host_index(i));
+  } else if constexpr (Body::takes_lanes) {
+    const index_t first_block = (begin + host_lanes - 1) >> host_lanes_log2,
+                  last_block = end >> host_lanes_log2;
+    const bool has_blocks = first_block < last_block;
+    // Items before the blocks, and in a second round those after them: so they are compiled once.
+    index_t i = begin, stop = has_blocks ? first_block << host_lanes_log2 : end;
+    while (true) {
+      for (; i < stop; ++i) body(host_index(i));
+      if (!has_blocks || stop == end) return;
+      run_lane_blocks(body, first_block, last_block);
       i = last_block << host_lanes_log2;
+      stop = end;
     }
-    for (; i < end; ++i) body(host_index(i));
   } else {
     if constexpr (takes_int<Body>())
       if (fit_int(begin, end)) return run_integers(body, static_cast<int>(begin), static_cast<int>(end));
@@ -153,7 +162,7 @@ void run_items(const Body& body, index_t begin, index_t end) {
 /// is computed for each item compilers do not see that neighbours are neighbours in memory.
 template <class Body, class... Value>
 STRATA_FLATTEN void run_in_order(const Body& body, index_t begin, index_t end, Value&&... value) {
-  if constexpr (Body::takes_lanes) {
+  if constexpr (Body::takes_lanes && !checked_build) {
     index_t i = begin;
     for (; i < end && (i & (host_lanes - 1)) != 0; ++i) body(host_index(i), value...);
     if (end - i >= host_lanes) {
@@ -164,7 +173,7 @@ STRATA_FLATTEN void run_in_order(const Body& body, index_t begin, index_t end, V
     }
     for (; i < end; ++i) body(host_index(i), value...);
   } else {
-    for (index_t i = begin; i < end; ++i) body(i, value...);
+    for (index_t i = begin; i < end; ++i) body(item_index<Body>(i), value...);
   }
 }
 
@@ -246,7 +255,7 @@ template <class Body, class Reducer, class T = typename Reducer::value_type>
 void reduce_items(const Body& body, const Reducer& reducer, index_t begin, index_t end, T& result) {
   constexpr int lanes = reduction_lanes<T>;
   const index_t count = end - begin;
-  if constexpr (Body::takes_lanes && lanes >= host_lanes)
+  if constexpr (Body::takes_lanes && lanes >= host_lanes && !checked_build)
     if ((begin & (host_lanes - 1)) == 0 && count >= lanes)
       return reduce_lanes<lanes>(body, reducer, begin, end, result);
   T partial[lanes];

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/random.hpp"
 #include "messages.hpp"
 #include "test_devices.hpp"
 
@@ -219,6 +220,46 @@ TEST_F(CheckOnHost, LeavingOutIndicesOfARightArrayIsABadAccess) {
   EXPECT_THROW((void)x(1), OutOfBounds);
   EXPECT_NO_THROW((void)one(1));
   EXPECT_NO_THROW((void)vectors(1));
+}
+
+// Of rows that memory holds and the array has, and within the extents: any others are a bad access, however
+// far.
+template <int Rank, class Layout>
+void expect_checks(strata_tests::Random& draw) {
+  using E = strata::RankExtents<Rank>;
+  using V = strata::View<int, strata::Serial, E, Layout>;
+  static int memory[4096];
+  index_t n[Rank];
+  for (index_t& extent : n) extent = draw(0, 5);
+  const strata::ResidentRows rows{draw(-2, n[0] + 2), draw(-2, n[0] + 2)};
+  const E extents(n, Rank);
+  const bool is_slice = draw(0, 1) == 0;
+  const V x(memory + 2048,
+            is_slice ? typename V::mapping_type(extents, rows) : typename V::mapping_type(extents));
+  for (int trial = 0; trial < 20; ++trial) {
+    index_t i[Rank];
+    bool good = true;
+    for (int r = 0; r < Rank; ++r) {
+      const index_t all[] = {draw(0, 4), -1, n[r] - 1, n[r], INT64_MIN, INT64_MAX, rows.begin, rows.end};
+      i[r] = all[draw(0, 3) > 0 ? 0 : draw(1, 7)];
+      good = good && i[r] >= 0 && i[r] < n[r];
+    }
+    if (is_slice) good = good && i[0] >= rows.begin && i[0] < rows.end;
+    const auto access = [&]<std::size_t... R>(std::index_sequence<R...>) { (void)x(i[R]...); };
+    if (good) EXPECT_NO_THROW(access(std::make_index_sequence<Rank>()));
+    else EXPECT_THROW(access(std::make_index_sequence<Rank>()), OutOfBounds) << i[0] << " of " << n[0];
+  }
+}
+
+TEST_F(CheckOnHost, AnyIndexIsCheckedAgainstExtentsAndRows) {
+  strata_tests::Random draw;
+  for (int trial = 0; trial < strata_tests::trials(2000); ++trial) {
+    expect_checks<1, strata::LayoutRight>(draw);
+    expect_checks<2, strata::LayoutRight>(draw);
+    expect_checks<3, strata::LayoutLeft>(draw);
+    expect_checks<2, strata::LayoutStrided>(draw);
+    expect_checks<2, strata::LayoutTiled<8>>(draw);
+  }
 }
 
 }  // namespace
