@@ -28,8 +28,9 @@ struct ResidentRows {
 };
 
 /// The interface of a mapping for views: its extents, the offset of a multi-index in elements, and the number
-/// of elements of its storage. `describe()` returns the descriptor for the copy engine; without it
-/// (user-supplied layouts) copies are done element by element on a host.
+/// of elements of its storage. `resident()`, where there is one, are rows within [begin(0), end(0)).
+/// `describe()` returns the descriptor for the copy engine; without it (user-supplied layouts) copies are
+/// done element by element on a host.
 template <class M>
 concept LayoutMapping = requires(const M& m) {
   typename M::extents_type;

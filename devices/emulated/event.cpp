@@ -63,9 +63,9 @@ void EmulatedEvent::wait_in_queue() {
   if (error_) std::rethrow_exception(error_);
 }
 
-void EmulatedEvent::set(QueueCore::Since before) {
-  const double time = core_->with_lag(point_, moment().time);
+void EmulatedEvent::set(QueueCore::Since before, const QueueLag& lag) {
   const std::lock_guard lock(mutex_);
+  const double time = lag.end_of(point_, moment_.time);
   complete_ = true;
   moment_.time = time;
   if (before.lost) outcome_ = before.began ? Outcome::Failed : Outcome::Dropped;

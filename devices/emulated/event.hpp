@@ -37,7 +37,7 @@ class EmulatedEvent final : public EventState {
   /// Before others know the event: so much was enqueued on its queue, the event included.
   void set_enqueued(std::uint64_t count) { enqueued_ = count; }
   /// Completes the event.
-  void set(QueueCore::Since before);
+  void set(QueueCore::Since before, const QueueLag& lag);
   /// For work of other queues: waits in real time only.
   void wait_in_queue();
   /// Whether it is complete and the work before it did not fail.

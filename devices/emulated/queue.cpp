@@ -56,7 +56,7 @@ Ref<EventState> EmulatedQueue::record() {
                                                    {platform.timeline.record(core_->time), platform.epoch}));
   // Nothing enters while the platform is locked: an idle queue stays idle, and needs no thread for this.
   if (core_->idle()) {
-    event->set(core_->take_since_event(ThreadKey::here()));
+    event->set(core_->take_since_event(ThreadKey::here()), core_->lag());
   } else {
     core_->enqueue(event);
   }

@@ -142,22 +142,17 @@ void QueueCore::run_thread() {
       } catch (const std::bad_alloc&) {  // then the next wait of any thread must do
       }
     }
-    // Counted before its event completes: whoever saw that finds the queue idle.
     ++finished_;
     if (!asked_lags_.empty() && asked_lags_.front().first == finished_) {
       *asked_lags_.front().second = lag_;
       asked_lags_.pop_front();
     }
-    if (entry.event) {
-      Since since = since_event(entry.from);
-      completes_event_ = true;
-      lock.unlock();
-      entry.event->set(std::move(since));
-      entry.event = {};
-      lock.lock();
-      completes_event_ = false;
-    }
+    // At once, under the lock: a queue is idle when its last event is complete, and the other way round.
+    if (entry.event) entry.event->set(since_event(entry.from), lag_);
     changed_.notify_all();
+    lock.unlock();
+    entry.event = {};
+    lock.lock();
   }
   const std::exception_ptr left = std::exchange(poison_, nullptr);
   unreported_.clear();
@@ -201,6 +196,11 @@ void QueueCore::report(TimeSpan span, const char* label, std::size_t bytes) cons
                    .value = "virtual time",
                    .begin_seconds = span.start,
                    .end_seconds = span.end});
+}
+
+QueueLag QueueCore::lag() const {
+  const std::lock_guard lock(mutex_);
+  return lag_;
 }
 
 double QueueCore::with_lag(Timeline::Point point, double base) const {
@@ -253,7 +253,7 @@ std::exception_ptr QueueCore::take_error() {
 void QueueCore::wait_until_finished(std::uint64_t number) {
   require_same_process();
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return finished_ - (completes_event_ ? 1 : 0) >= number; });
+  changed_.wait(lock, [&] { return finished_ >= number; });
 }
 
 bool QueueCore::idle() const {

@@ -86,13 +86,13 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   /// in a child of fork(). Callers that hold a lock keep `work` beyond it, since destroying a kernel may free
   /// arrays.
   void enqueue(Work& work);
-  /// The event completes together with the last work if that is the calling thread's and has not begun, and
-  /// otherwise as a piece of work of its own. Throws as for work.
+  /// The event completes together with the last work, at once, if that is the calling thread's and has not
+  /// begun, and otherwise as a piece of work of its own. Throws as for work.
   void enqueue(const Ref<EmulatedEvent>& event);
   /// Blocks until the first `number` pieces of work are done; returns and clears the error, if there is one
   /// for the calling thread. Throws Error in a child of fork(), which has no thread for the work.
   std::exception_ptr wait(std::uint64_t number);
-  /// Blocks until the first `number` pieces of work are done or dropped, and their events complete.
+  /// Blocks until the first `number` pieces of work are done or dropped.
   void wait_until_finished(std::uint64_t number);
   /// Returns and clears the error as wait() does, without waiting.
   std::exception_ptr take_error();
@@ -122,6 +122,8 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
 
   /// The time of `point`, and of `base`, which is not before it, with the lag of the work done so far.
   double with_lag(Timeline::Point point, double base) const;
+  /// The lag of the work done so far.
+  QueueLag lag() const;
   /// In the queue's thread: the next work begins no sooner than `moment`.
   void lag_until(double moment);
   /// With a clock of its own, as after reset_time(); the queue is idle.
@@ -158,7 +160,6 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   std::deque<Entry> waiting_;
   std::uint64_t enqueued_ = 0;
   std::uint64_t finished_ = 0;
-  bool completes_event_ = false;  // of the last work done
   std::exception_ptr poison_;
   ByThread<std::exception_ptr> unreported_;  // of threads that lost work
   ByThread<Since> since_event_;

@@ -139,8 +139,8 @@ void run_items(const Body& body, index_t begin, index_t end) {
   if constexpr (Body::takes_lanes && checked_build) {
     for (index_t i = begin; i < end; ++i) body(host_index(i));
   } else if constexpr (Body::takes_lanes) {
-    const index_t first_block = (begin + host_lanes - 1) >> host_lanes_log2,
-                  last_block = end >> host_lanes_log2;
+    const index_t first_block = (begin >> host_lanes_log2) + ((begin & (host_lanes - 1)) != 0 ? 1 : 0);
+    const index_t last_block = end >> host_lanes_log2;
     const bool has_blocks = first_block < last_block;
     // Items before the blocks, and in a second round those after them: so they are compiled once.
     index_t i = begin, stop = has_blocks ? first_block << host_lanes_log2 : end;

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <set>
 #include <thread>
+#include <vector>
 
 #include "test_devices.hpp"
 
@@ -29,6 +30,19 @@ TEST(RangesAtTheEndsOf64Bits, AreReducedAndScannedWhole) {
   EXPECT_EQ(reduced_last, 10);
   EXPECT_EQ(reduced_first, 10);
   EXPECT_EQ(scanned, 10);
+}
+
+TEST(RangesAtTheEndsOf64Bits, AreVisitedWhole) {
+  constexpr index_t ends[][2] = {{INT64_MAX - 3, INT64_MAX},
+                                 {INT64_MAX - 20, INT64_MAX},
+                                 {INT64_MIN, INT64_MIN + 3},
+                                 {INT64_MIN + 1, INT64_MIN + 20}};
+  for (const auto& [begin, end] : ends) {
+    std::vector<int> visits(static_cast<std::size_t>(end - begin));
+    parallel_for(on(Serial{}), range(begin, end),
+                 [&, first = begin](auto i) { ++visits[static_cast<std::size_t>(i - first)]; });
+    EXPECT_EQ(visits, std::vector<int>(visits.size(), 1)) << begin;
+  }
 }
 
 TEST(ATileLongerThanItsRange, IsCutToIt) {
