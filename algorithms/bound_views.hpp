@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <strata/algorithms/separate_arrays.hpp>
 #include <strata/core/lane_index.hpp>
 #include <strata/views/view.hpp>
 
@@ -134,6 +135,26 @@ struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
   // Not inlined, as in `as`: one function for all kernels of a program with such views.
   [[gnu::noinline]] explicit BoundViews(const V&... v) : BoundView<I, V>{v}... {}
 
+  // Calls f(a, b, c, d) with the addresses of their arrays, of which there are at most four; null for others.
+  template <class F>
+  void give_arrays(const F& f) const {
+    f(array_number<0>(), array_number<1>(), array_number<2>(), array_number<3>());
+  }
+  // The same views of arrays at other addresses.
+  template <class A, class B, class C, class D>
+  STRATA_FUNCTION BoundViews on_arrays(A* a, B* b, C* c, D* d) const {
+    return {Inserted{},
+            V(one_of<I>(a, b, c, d), static_cast<const BoundView<I, V>&>(*this).view.mapping())...};
+  }
+  // Whether all share no memory.
+  bool are_separate() const {
+    const Addresses of[] = {addresses_of(static_cast<const BoundView<I, V>&>(*this).view)...};
+    for (std::size_t a = 0; a < sizeof...(V); ++a)
+      for (std::size_t b = 0; b < a; ++b)
+        if (of[a].shares_with(of[b])) return false;
+    return true;
+  }
+
   // The same arrays under other types of view, which a capture notes.
   template <class... Others>
   [[gnu::noinline]] auto as() const {
@@ -187,6 +208,20 @@ struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
   }
 
  private:
+  template <std::size_t N>
+  auto* array_number() const {
+    if constexpr (N < sizeof...(V)) return view_number<N>(*this).data();
+    else return static_cast<const char*>(nullptr);
+  }
+  template <std::size_t N, class A, class B, class C, class D>
+  STRATA_FUNCTION static auto* one_of(A* a, B* b, C* c, D* d) {
+    if constexpr (N == 0) return a;
+    else if constexpr (N == 1) return b;
+    else if constexpr (N == 2) return c;
+    else return d;
+  }
+  struct Inserted {};
+  STRATA_FUNCTION BoundViews(Inserted, const V&... v) : BoundView<I, V>{v}... {}
   // Others may have no share in the ownership, and so nothing that a capture would note.
   template <class OneView>
   static void note_memory([[maybe_unused]] const OneView& view) {

@@ -12,6 +12,7 @@
 #include <strata/algorithms/bound_views.hpp>
 #include <strata/algorithms/kernel_parameters.hpp>
 #include <strata/algorithms/launch_hints.hpp>
+#include <strata/algorithms/separate_arrays.hpp>
 #include <strata/core/layout_right.hpp>
 #include <strata/core/scan_order.hpp>
 #include <strata/devices/kernel_call.hpp>
@@ -127,6 +128,7 @@ struct KernelTraits {
   static constexpr bool last_index_fastest = last_index_fastest_of<K>();
   static constexpr int items_in_flight = items_in_flight_of_base(static_cast<const K*>(nullptr));
   static constexpr bool writes_views = is_in_two_steps<K>;  // of others it is not known
+  static constexpr bool may_be_separate = false;
   template <class Index>
   static constexpr bool fetches_ahead = false;
   using Kernel = K;
@@ -143,6 +145,9 @@ struct KernelTraits<With<K, V...>> {
   static constexpr bool last_index_fastest = last_index_fastest_of<K, V...>();
   static constexpr int items_in_flight = items_in_flight_of<V...>();
   static constexpr bool writes_views = writes_views_of<V...>;
+  // Of what is declared to be read, elements are read ahead anyway.
+  static constexpr bool may_be_separate = sizeof...(V) > 1 && items_in_flight > 1 && !checked_build &&
+                                          (is_plain_line<V> && ...) && holds_no_address<K>();
   template <class Index>
   static constexpr bool fetches_ahead = (can_fetch_rows<V, Index> || ...);
   using Kernel = K;
@@ -239,10 +244,16 @@ struct Body {
   static constexpr bool last_index_fastest = KernelTraits<K>::last_index_fastest;
   static constexpr int items_in_flight = KernelTraits<K>::items_in_flight;
   static constexpr bool writes_views = KernelTraits<K>::writes_views;
+  static constexpr bool may_be_separate = KernelTraits<K>::may_be_separate;
   static constexpr ScanStores scan_stores = scan_stores_of<typename KernelTraits<K>::Kernel>();
   static constexpr bool fetches_ahead = Lanes && Rank == 1 && KernelTraits<K>::template fetches_ahead<Index>;
   K kernel;
 
+  bool are_separate() const { return kernel.views.are_separate(); }
+  void give_arrays(const auto& f) const { kernel.views.give_arrays(f); }
+  STRATA_FUNCTION Body on_arrays(auto* a, auto* b, auto* c, auto* d) const {
+    return {{kernel.kernel, kernel.views.on_arrays(a, b, c, d)}};
+  }
   void fetch_ahead(Index block) const { kernel.views.fetch_rows(block); }
   STRATA_FUNCTION auto fetch(index_t i) const requires(is_in_two_steps<K>) { return kernel.fetch(i); }
   STRATA_FUNCTION void finish(index_t i, const auto& fetched, auto& value) const {

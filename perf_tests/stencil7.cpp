@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "baselines/stencil7.hpp"
 
-#include <cmath>
+#include <cstdint>
 
 #include "common/contest.hpp"
 #include "kokkos/kokkos_cases.hpp"
@@ -32,6 +32,21 @@ struct Stencil7 {
   }
 };
 
+// Counts the points that are not as they should be; -1 on the surface, where nothing is written.
+template <class T>
+struct CountWrong {
+  T a, b;
+  index_t m;
+  STRATA_FUNCTION void operator()(index_t i, index_t j, index_t k, auto v, std::int64_t& wrong) const {
+    const auto u = [](index_t x, index_t y, index_t z) { return Numbers<T>::u(x, y, z); };
+    const bool inside = i > 0 && j > 0 && k > 0 && i < m - 1 && j < m - 1 && k < m - 1;
+    const T expected = inside ? a * u(i, j, k) + b * (u(i - 1, j, k) + u(i + 1, j, k) + u(i, j - 1, k) +
+                                                      u(i, j + 1, k) + u(i, j, k - 1) + u(i, j, k + 1))
+                              : T(-1);
+    if (v(i, j, k) != expected) ++wrong;
+  }
+};
+
 template <class T, class D>
 void measure(const Options& options, Report& report, const char* type) {
   using Array = strata::MDArray<T, D, strata::rank<3>>;
@@ -44,11 +59,16 @@ void measure(const Options& options, Report& report, const char* type) {
   Contest<D> contest(options, report, type, bytes);
   const StencilArrays<T> arrays{u.data(), v.data(), m, a, b};
 
-  const auto expected = [m](index_t i, index_t j, index_t k) {
-    if (i % (m - 1) == 0 || j % (m - 1) == 0 || k % (m - 1) == 0) return T(-1);
-    const auto at = [&](index_t x, index_t y, index_t z) { return Numbers<T>::u(x, y, z); };
-    return a * at(i, j, k) + b * (at(i - 1, j, k) + at(i + 1, j, k) + at(i, j - 1, k) + at(i, j + 1, k) +
-                                  at(i, j, k - 1) + at(i, j, k + 1));
+  // The first, the middle and the last planes, where v is: there are many kernels by hand.
+  const auto is_right = [&] {
+    std::int64_t wrong = 0;
+    for (const index_t plane : {index_t{0}, index_t{1}, m / 2, m - 2, m - 1}) {
+      std::int64_t wrong_there = 0;
+      strata::parallel_reduce(strata::mdrange({0, 0, plane}, {m, m, plane + 1}),
+                              strata::with(CountWrong<T>{a, b, m}, v), strata::Sum(wrong_there));
+      wrong += wrong_there;
+    }
+    return wrong == 0;
   };
   const auto one = [&](const char* name, auto range, Sweep baseline, Sweep kokkos) {
     contest.measure(
@@ -62,15 +82,7 @@ void measure(const Options& options, Report& report, const char* type) {
              },
          .baseline = std::move(baseline),
          .others = {std::move(kokkos)},
-         .correct =
-             [&] {
-               return rows_hold(v, 2, [&](const auto& host, index_t at, index_t i) {
-                 bool holds = true;
-                 for (index_t j = 0; j < m; ++j)
-                   for (index_t k = 0; k < m; ++k) holds = holds && host(at, j, k) == expected(i, j, k);
-                 return holds;
-               });
-             },
+         .correct = is_right,
          .clear = [&] { strata::deep_copy(v, T(-1)); }});
   };
   const auto points = strata::mdrange({1, 1, 1}, {m - 1, m - 1, m - 1});

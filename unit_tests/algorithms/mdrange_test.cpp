@@ -140,6 +140,68 @@ TYPED_TEST(MDRangeTest, CallsEveryIndexOnceOfRowsThatBeginAnywhere) {
   }
 }
 
+// In how many calls the element of an index was visited.
+template <int Rank, class D>
+struct CountVisits {
+  using device_type = D;
+  Vector<int, D> visits;
+  Box<Rank> box;
+
+  template <class... I>
+  STRATA_FUNCTION void operator()(I... i) const requires(sizeof...(I) == Rank) {
+    const index_t at[Rank] = {static_cast<index_t>(i)...};
+    atomic_fetch_add(&visits(box.position(at)), 1);
+  }
+};
+struct CountOthers {
+  STRATA_FUNCTION void operator()(index_t i, auto visits, index_t& others) const {
+    if (visits(i) != 1) ++others;
+  }
+};
+template <class D, int Rank>
+void expect_visited_once(const MDRange<Rank>& range) {
+  Box<Rank> box;
+  for (int r = 0; r < Rank; ++r) box.lower[r] = range.lower[r], box.upper[r] = range.upper[r];
+  const auto visits = create<Vector<int, D>>("visits", box.size());
+
+  parallel_for(range, CountVisits<Rank, D>{visits, box});
+
+  index_t others = -1;
+  parallel_reduce(box.size(), with(CountOthers{}, visits), Sum(others));
+  ASSERT_EQ(others, 0) << name_of(range);
+}
+
+// So large that a thread of a GPU has several items; smaller elsewhere.
+TYPED_TEST(MDRangeTest, CallsEveryIndexOnceOfLargeBoxes) {
+  using D = TypeParam;
+  constexpr bool is_gpu = is_asynchronous<D> && !std::is_same_v<D, Emulated>;
+  Random draw;
+  for (int trial = 0; trial < trials(20) + 1; ++trial) {
+    const index_t items = draw(1, is_gpu ? 40'000'000 : 40'000);
+    index_t lower[5], extent[5];
+    const int rank = static_cast<int>(draw(2, 5));
+    index_t left = items;
+    for (int r = 0; r < rank; ++r) {
+      const bool last = r + 1 == rank;
+      lower[r] = draw(-3, 40);
+      extent[r] = last ? left : draw(0, 1) == 0 ? draw(1, 7) : draw(1, left < 700 ? left : 700);
+      if (extent[r] > left) extent[r] = left;
+      left /= extent[r];
+    }
+    if (draw(0, 1) == 0) std::swap(extent[0], extent[rank - 1]);
+    const auto upper = [&](int r) { return lower[r] + extent[r]; };
+    if (rank == 2) expect_visited_once<D>(mdrange({lower[0], lower[1]}, {upper(0), upper(1)}));
+    if (rank == 3)
+      expect_visited_once<D>(mdrange({lower[0], lower[1], lower[2]}, {upper(0), upper(1), upper(2)}));
+    if (rank == 4)
+      expect_visited_once<D>(
+          mdrange({lower[0], lower[1], lower[2], lower[3]}, {upper(0), upper(1), upper(2), upper(3)}));
+    if (rank == 5)
+      expect_visited_once<D>(mdrange({lower[0], lower[1], lower[2], lower[3], lower[4]},
+                                     {upper(0), upper(1), upper(2), upper(3), upper(4)}));
+  }
+}
+
 TYPED_TEST(MDRangeTest, CallsNothingWhereADimensionIsEmpty) {
   for (const auto& range : {mdrange({0, 5}), mdrange({5, 0}), mdrange({3, 3}, {3, 9}),
                             mdrange({4, 0}, {2, 5}), mdrange({0, 9}, {5, 2}, {2, 2}), mdrange({-5, -4})})

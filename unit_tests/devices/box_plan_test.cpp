@@ -50,9 +50,21 @@ TEST(BoxPlan, HasBlocksOf64By4Threads) {
   expect_block(plan, 64, 4, 1);
   EXPECT_EQ(plan.grid.grid[0], 8u);
   EXPECT_EQ(plan.grid.grid[1], 128u);
-  EXPECT_EQ(plan.grid.grid[2], 508u);
-  EXPECT_EQ(plan.depth, 508);
+  EXPECT_EQ(plan.grid.grid[2], 127u);
+  EXPECT_EQ(plan.depth, 127);
+  EXPECT_EQ(plan.piece, 4);
   EXPECT_TRUE(plan.is_exact);
+}
+
+TEST(BoxPlan, WalksOverFourItemsWhereFourTimesAsManyWalksAreLeft) {
+  EXPECT_EQ(Box({100, 100, 100}).plan().piece, 1);  // 3.7 items for each thread that runs at a time
+  EXPECT_EQ(Box({150, 150, 150}).plan().piece, 2);  // 12.5
+  EXPECT_EQ(Box({200, 200, 200}).plan().piece, 4);  // 29.6
+  EXPECT_EQ(Box({1 << 20, 100}).plan().piece, 4);
+  EXPECT_EQ(Box({1 << 20, 101}).plan().rows, 26);
+  EXPECT_EQ(Box({1 << 26, 3}).plan().piece, 3);
+  EXPECT_EQ(Box({300, 300, 300}, {0, 0, 2}).plan().piece, 1);  // tiles are blocks of single items
+  EXPECT_EQ(Box({300, 300, 300}, {0, 0, 2}).plan().depth, 300);
 }
 
 TEST(BoxPlan, LeavesThreadsIdleSoThatWarpsBeginAtLinesWhereThatTakesNoBlockMore) {
@@ -111,8 +123,9 @@ TEST(BoxPlan, TakesThePieceThatWasAskedFor) {
 TEST(BoxPlan, SaysWhereTheGridIsTooSmall) {
   EXPECT_TRUE(Box({2, 65535}, {2, 1}).plan().is_exact);
   EXPECT_FALSE(Box({2, 65536}, {2, 1}).plan().is_exact);
-  EXPECT_FALSE(Box({64, 4, 65536}).plan().is_exact);
-  EXPECT_FALSE(Box({64, 4, 300, 300}).plan().is_exact);
+  EXPECT_FALSE(Box({64, 4, 65536}, {64, 4, 1}).plan().is_exact);
+  EXPECT_FALSE(Box({64, 4, 300, 300}, {64, 4, 1}).plan().is_exact);
+  EXPECT_TRUE(Box({64, 4, 65536}).plan().is_exact);  // each thread has several items
   EXPECT_EQ(Box({2, 65536}, {2, 1}).plan().grid.grid[1], 65535u);
 }
 
@@ -126,6 +139,7 @@ TEST(BoxPlan, KeepsTheLimitsOfGpusForAnyBox) {
     box.rank = 2 + static_cast<int>(below(5));
     for (int a = 0; a < box.rank; ++a) {
       box.extent[a] = 1 + below(below(2) == 0 ? 10 : 500);
+      if (below(20) == 0) box.extent[a] *= 100;
       box.tile[a] = below(2) == 0 ? 0 : below(100);
     }
     const int marching = static_cast<int>(below(box.rank + 1)) - 1;
@@ -141,13 +155,14 @@ TEST(BoxPlan, KeepsTheLimitsOfGpusForAnyBox) {
     ASSERT_LE(plan.grid.grid[2], 65535u) << trial;
     index_t count[3] = {1, 1, 1};
     int part = 0;
+    const int walked = marching >= 0 ? marching : box.rank - 1;
     for (int a = 0; a < box.rank; ++a)
-      if (a != marching) count[part < 2 ? part : 2] *= box.extent[a], ++part;
-    if (marching >= 0) {
-      ASSERT_GE(plan.pieces * plan.piece, box.extent[marching]) << trial;
-      ASSERT_LT((plan.pieces - 1) * plan.piece, box.extent[marching]) << trial;
-      count[2] *= plan.pieces;
-    }
+      if (a != walked) count[part < 2 ? part : 2] *= box.extent[a], ++part;
+    ASSERT_GE(plan.pieces * plan.piece, box.extent[walked]) << trial;
+    ASSERT_LT((plan.pieces - 1) * plan.piece, box.extent[walked]) << trial;
+    // Of a box of two dimensions y has the walks, if threads were not asked to march.
+    count[marching < 0 && box.rank == 2 ? 1 : 2] *= plan.pieces;
+    ASSERT_EQ(plan.rows, count[1]) << trial;
     ASSERT_EQ(plan.depth, count[2]) << trial;
     bool covers = true;
     for (int p = 0; p < 3; ++p)

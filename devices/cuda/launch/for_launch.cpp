@@ -26,7 +26,8 @@ index_t plan_items(const CudaKernel::OnDevice& on_device, int block_size, int th
 }  // namespace
 
 void cuda_launch_items(const LaunchInfo& info, CudaKernel& kernel, const ChunkRange& range,
-                       const LaunchHints& hints, int thread_items, CudaItems& work, std::size_t bytes) {
+                       const LaunchHints& hints, int thread_items, CudaItems& work, std::size_t bytes,
+                       const void* const* arrays) {
   CudaQueue& queue = cuda_queue_for(info);
   work.begin = range.begin;
   do {
@@ -43,7 +44,7 @@ void cuda_launch_items(const LaunchInfo& info, CudaKernel& kernel, const ChunkRa
     work.check = launch.check();
     if (bytes <= cuda_parameter_bytes) {
       work.check.ahead = launch.goes_ahead(kernel, grid);
-      launch.run(kernel, grid, &work, work.check.ahead);
+      launch.run(kernel, grid, &work, work.check.ahead, arrays);
     } else {
       CudaPlaced placed{launch.place(&work, bytes), work.check};
       placed.check.ahead = launch.goes_ahead(kernel, grid);

@@ -81,6 +81,7 @@ bool cuda_run_box(CudaLaunch& launch, CudaQueue& queue, const BoxAxes<Rank>& axe
   Work work{body,
             {},
             {},
+            static_cast<Index>(plan.rows),
             static_cast<Index>(plan.depth),
             static_cast<Index>(plan.piece),
             static_cast<Index>(idle),
@@ -97,10 +98,19 @@ struct CudaForLaunch {
   /// `R` is ChunkRange, or that with hints.
   template <class R, class Body>
   static void for_range(const LaunchInfo& info, const R& range, const Body& body) {
+    using Static = typename HintsOf<R>::static_hints;
     using Work = CudaFor<Body>;
-    Work work{{}, body};
-    cuda_launch_items(info, cuda_run_kernel<ParametersOf<Work>, typename HintsOf<R>::static_hints>(), range,
-                      HintsOf<R>::get(range), Work::thread_items, work, sizeof work);
+    if constexpr (may_be_separate<Body>() && travels_with_arrays<Work> && Static::max_threads == 0) {
+      if (body.are_separate())
+        body.give_arrays([&]<class A, class B, class C, class D>(A* a, B* b, C* c, D* d) {
+          const void* const arrays[] = {&a, &b, &c, &d};
+          for_items<Work>(info, cuda_kernel<&cuda_run_separate<Work, A, B, C, D>>(), range, body, arrays);
+        });
+      else  // no loads in flight together, and so one item a thread, which compiles faster
+        for_items<CudaFor<Body, 1>>(info, cuda_run_kernel<CudaFor<Body, 1>, Static>(), range, body);
+    } else {
+      for_items<Work>(info, cuda_run_kernel<ParametersOf<Work>, Static>(), range, body);
+    }
   }
 
   /// `R` is TileRange<Rank>, or that with hints.
@@ -119,6 +129,15 @@ struct CudaForLaunch {
     using Strided = CudaBox<Rank, last_fastest, marching, index_t, Body>;
     if (!axes.fits_32_bits || !cuda_run_box<Exact, Static>(launch, queue, axes, hints, body))
       cuda_run_box<Strided, Static>(launch, queue, axes, hints, body);
+  }
+
+ private:
+  template <class Work, class R, class Body>
+  static void for_items(const LaunchInfo& info, CudaKernel& kernel, const R& range, const Body& body,
+                        const void* const* arrays = nullptr) {
+    Work work{{}, body};
+    cuda_launch_items(info, kernel, range, HintsOf<R>::get(range), Work::thread_items, work, sizeof work,
+                      arrays);
   }
 };
 

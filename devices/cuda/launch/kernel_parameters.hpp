@@ -20,6 +20,9 @@ struct CudaIndirect : CudaPlaced {
 
 template <class Work>
 inline constexpr bool travels_with_launch = sizeof(Work) <= cuda_parameter_bytes;
+// The same with the addresses of four arrays.
+template <class Work>
+inline constexpr bool travels_with_arrays = sizeof(Work) + 4 * sizeof(void*) <= cuda_parameter_bytes;
 template <class Work>
 using ParametersOf = std::conditional_t<travels_with_launch<Work>, Work, CudaIndirect<Work>>;
 
@@ -41,6 +44,14 @@ __device__ const Work& work_of(const CudaIndirect<Work>& indirect) {
 template <class Parameters>
 __global__ void cuda_run(const __grid_constant__ Parameters parameters) {
   if (enter_block(parameters.check)) parameters.run();
+}
+
+// The same for arrays that are separate (algorithms/separate_arrays.hpp): compilers believe it of parameters
+// only. Of work with fewer arrays the last ones are not used.
+template <class Work, class A, class B, class C, class D>
+__global__ void cuda_run_separate(const __grid_constant__ Work work, A* __restrict__ a, B* __restrict__ b,
+                                  C* __restrict__ c, D* __restrict__ d) {
+  if (enter_block(work.check)) work.on_arrays(a, b, c, d).run();
 }
 
 // The same, compiled for launch bounds.

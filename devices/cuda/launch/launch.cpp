@@ -218,9 +218,12 @@ const void* CudaLaunch::place(const void* parameters, std::size_t bytes) {
   return memory;
 }
 
-void CudaLaunch::run(CudaKernel& kernel, const CudaGrid& grid, const void* parameters, bool ahead) const {
+void CudaLaunch::run(CudaKernel& kernel, const CudaGrid& grid, const void* parameters, bool ahead,
+                     const void* const* arrays) const {
   const CudaKernel::OnDevice& entry = cuda_kernel_on(queue_, kernel);
-  void* arguments[] = {const_cast<void*>(parameters)};
+  constexpr int most_arrays = 4;
+  void* arguments[1 + most_arrays] = {const_cast<void*>(parameters)};
+  for (int k = 0; arrays != nullptr && k < most_arrays; ++k) arguments[1 + k] = const_cast<void*>(arrays[k]);
   CUlaunchAttribute attributes[2];  // unset: most launches have none
   unsigned count = 0;
   if (ahead) {

@@ -124,8 +124,10 @@ class CudaLaunch {
   const void* place(const void* parameters, std::size_t bytes);
   /// Whether the kernel should be launched ahead of the end of the one before it. It must then wait for it.
   bool goes_ahead(CudaKernel& kernel, const CudaGrid& grid) const;
-  /// `parameters` is the kernel's only argument. Throws KernelError where the launch fails.
-  void run(CudaKernel& kernel, const CudaGrid& grid, const void* parameters, bool ahead = false) const;
+  /// `parameters` is the kernel's only argument, or the first one of a cuda_run_separate, and `arrays` the
+  /// addresses of its others. Throws KernelError where the launch fails.
+  void run(CudaKernel& kernel, const CudaGrid& grid, const void* parameters, bool ahead = false,
+           const void* const* arrays = nullptr) const;
   /// Copies device memory to the host and waits for the queue.
   void fetch(void* host, const void* device, std::size_t bytes) const;
   /// Waits until the kernel has handed over its value, copies it to `value`, and gives the slot back. Throws
@@ -157,7 +159,9 @@ inline constexpr unsigned stream_block = 256;
 /// Launches a parallel_for over a range: `work`, a base of `bytes` bytes of work, begins with what is set
 /// here. `thread_items` are the items of a thread whose loads are in flight together. More than 2^30 items
 /// are several launches, one after the other: where one cannot be launched, those before it are not undone.
+/// `arrays` are for the kernel, a cuda_run_separate.
 void cuda_launch_items(const LaunchInfo& info, CudaKernel& kernel, const ChunkRange& range,
-                       const LaunchHints& hints, int thread_items, CudaItems& work, std::size_t bytes);
+                       const LaunchHints& hints, int thread_items, CudaItems& work, std::size_t bytes,
+                       const void* const* arrays = nullptr);
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,96 @@
+// Whether the arrays of a launch are separate, sharing no memory. Compilers must assume that they share some,
+// so that no element is read before those that are written before it, however many are in flight. GPUs have a
+// kernel more for arrays that are separate (devices/cuda/launch/for_kernels.hpp), where it is known that
+// a kernel reaches them by its views only.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include <strata/core/config.hpp>
+#include <strata/views/view.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+// Convert to any number, and to anything but numbers.
+struct AnyNumber {
+  template <class T>
+  requires std::is_arithmetic_v<T>
+  operator T() const;
+};
+struct NoNumber {
+  template <class T>
+  requires(!std::is_arithmetic_v<T>) operator T() const;
+};
+template <std::size_t>
+using AnyNumberAt = AnyNumber;
+
+template <class K, std::size_t... I>
+constexpr bool begins_with_numbers(std::index_sequence<I...>) {
+  return requires { K{AnyNumberAt<I>()...}; };
+}
+template <class K, std::size_t... I>
+constexpr bool goes_on_without_number(std::index_sequence<I...>) {
+  return requires { K{AnyNumberAt<I>()..., NoNumber()}; };
+}
+// Whether the members of an aggregate are numbers, at most 8; `Count` are known to be.
+template <class K, std::size_t Count = 0>
+constexpr bool has_numbers_only() {
+  constexpr std::size_t most = 8;
+  using Known = std::make_index_sequence<Count>;
+  if constexpr (Count > most || !begins_with_numbers<K>(Known()) || goes_on_without_number<K>(Known()))
+    return false;
+  else if constexpr (begins_with_numbers<K>(std::make_index_sequence<Count + 1>()))
+    return has_numbers_only<K, Count + 1>();
+  else return true;
+}
+
+// Whether a kernel has no room for an address, as far as its type shows: it reaches no array but by its
+// views. An integer is taken for a number; what cannot be assigned may have references as members.
+template <class K>
+constexpr bool holds_no_address() {
+#if defined(__CUDACC_EXTENDED_LAMBDA__)
+  // The host's compiler sees a class of nvcc's in the place of a lambda, and would decide otherwise.
+  if constexpr (__nv_is_extended_device_lambda_closure_type(K) ||
+                __nv_is_extended_host_device_lambda_closure_type(K))
+    return false;
+#endif
+  if constexpr (!std::is_trivially_copyable_v<K> || std::is_union_v<K>) return false;
+  else if constexpr (std::is_empty_v<K>) return true;
+  else if constexpr (std::is_aggregate_v<K> && std::is_copy_assignable_v<K>) return has_numbers_only<K>();
+  else return false;
+}
+
+// Views of rank 1 whose elements are numbers, in memory order.
+template <class V>
+inline constexpr bool is_plain_line = false;
+template <class T, class D, class E, class L, class A>
+inline constexpr bool is_plain_line<View<T, D, E, L, A>> =
+    E::max_rank_value == 1 && is_read_by_value<T> && !std::is_pointer_v<std::remove_const_t<T>> &&
+    std::is_same_v<typename WithoutOwnership<A>::type, Unmanaged<DefaultAccess>> &&
+    requires(const typename View<T, D, E, L, A>::mapping_type& m) {
+  m.stride(0);
+};
+
+// The memory that the elements of a line lie in, as addresses.
+struct Addresses {
+  std::uintptr_t begin = 0, end = 0;
+  constexpr bool shares_with(const Addresses& other) const { return begin < other.end && other.begin < end; }
+};
+template <class V>
+Addresses addresses_of(const V& line) {
+  const index_t first = line.begin(0), last = line.end(0) - 1;
+  if (line.data() == nullptr || last < first) return {};
+  const auto at = [&](index_t i) {
+    return reinterpret_cast<std::uintptr_t>(line.data()) +
+           static_cast<std::uintptr_t>(line.mapping()(i)) * sizeof(typename V::value_type);
+  };
+  const std::uintptr_t a = at(first), b = at(last);
+  return a < b ? Addresses{a, b + sizeof(typename V::value_type)}
+               : Addresses{b, a + sizeof(typename V::value_type)};
+}
+
+}  // namespace strata::inline STRATA_ABI::detail
