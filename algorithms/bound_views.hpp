@@ -135,16 +135,16 @@ struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
   // Not inlined, as in `as`: one function for all kernels of a program with such views.
   [[gnu::noinline]] explicit BoundViews(const V&... v) : BoundView<I, V>{v}... {}
 
-  // Calls f(a, b, c, d) with the addresses of their arrays, of which there are at most four; null for others.
-  template <class F>
-  void give_arrays(const F& f) const {
-    f(array_number<0>(), array_number<1>(), array_number<2>(), array_number<3>());
+  // The addresses of their arrays, at most four.
+  void get_arrays(void** arrays) const {
+    ((arrays[I] = const_cast<std::remove_const_t<typename V::element_type>*>(
+          static_cast<const BoundView<I, V>&>(*this).view.data())),
+     ...);
   }
-  // The same views of arrays at other addresses.
-  template <class A, class B, class C, class D>
-  STRATA_FUNCTION BoundViews on_arrays(A* a, B* b, C* c, D* d) const {
-    return {Inserted{},
-            V(one_of<I>(a, b, c, d), static_cast<const BoundView<I, V>&>(*this).view.mapping())...};
+  // The same views of arrays at other addresses, the first of four.
+  STRATA_FUNCTION BoundViews on_arrays(void* a, void* b, void* c, void* d) const {
+    return {Inserted{}, V(static_cast<typename V::element_type*>(one_of<I>(a, b, c, d)),
+                          static_cast<const BoundView<I, V>&>(*this).view.mapping())...};
   }
   // Whether all share no memory.
   bool are_separate() const {
@@ -209,16 +209,8 @@ struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
 
  private:
   template <std::size_t N>
-  auto* array_number() const {
-    if constexpr (N < sizeof...(V)) return view_number<N>(*this).data();
-    else return static_cast<const char*>(nullptr);
-  }
-  template <std::size_t N, class A, class B, class C, class D>
-  STRATA_FUNCTION static auto* one_of(A* a, B* b, C* c, D* d) {
-    if constexpr (N == 0) return a;
-    else if constexpr (N == 1) return b;
-    else if constexpr (N == 2) return c;
-    else return d;
+  STRATA_FUNCTION static void* one_of(void* a, void* b, void* c, void* d) {
+    return N == 0 ? a : N == 1 ? b : N == 2 ? c : d;
   }
   struct Inserted {};
   STRATA_FUNCTION BoundViews(Inserted, const V&... v) : BoundView<I, V>{v}... {}

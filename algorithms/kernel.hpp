@@ -250,8 +250,8 @@ struct Body {
   K kernel;
 
   bool are_separate() const { return kernel.views.are_separate(); }
-  void give_arrays(const auto& f) const { kernel.views.give_arrays(f); }
-  STRATA_FUNCTION Body on_arrays(auto* a, auto* b, auto* c, auto* d) const {
+  void get_arrays(void** arrays) const { kernel.views.get_arrays(arrays); }
+  STRATA_FUNCTION Body on_arrays(void* a, void* b, void* c, void* d) const {
     return {{kernel.kernel, kernel.views.on_arrays(a, b, c, d)}};
   }
   void fetch_ahead(Index block) const { kernel.views.fetch_rows(block); }

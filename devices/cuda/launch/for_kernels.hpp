@@ -33,7 +33,7 @@ struct CudaFor : CudaItems {
 
   Body body;
 
-  __device__ CudaFor on_arrays(auto* a, auto* b, auto* c, auto* d) const {
+  __device__ CudaFor on_arrays(void* a, void* b, void* c, void* d) const {
     return {static_cast<const CudaItems&>(*this), body.on_arrays(a, b, c, d)};
   }
   __device__ void run() const {

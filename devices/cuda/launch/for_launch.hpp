@@ -101,13 +101,14 @@ struct CudaForLaunch {
     using Static = typename HintsOf<R>::static_hints;
     using Work = CudaFor<Body>;
     if constexpr (may_be_separate<Body>() && travels_with_arrays<Work> && Static::max_threads == 0) {
-      if (body.are_separate())
-        body.give_arrays([&]<class A, class B, class C, class D>(A* a, B* b, C* c, D* d) {
-          const void* const arrays[] = {&a, &b, &c, &d};
-          for_items<Work>(info, cuda_kernel<&cuda_run_separate<Work, A, B, C, D>>(), range, body, arrays);
-        });
-      else  // no loads in flight together, and so one item a thread, which compiles faster
+      if (body.are_separate()) {
+        void* array[4] = {};
+        body.get_arrays(array);
+        const void* const arrays[] = {&array[0], &array[1], &array[2], &array[3]};
+        for_items<Work>(info, cuda_kernel<&cuda_run_separate<Work>>(), range, body, arrays);
+      } else {  // no loads in flight together, and so one item a thread, which compiles faster
         for_items<CudaFor<Body, 1>>(info, cuda_run_kernel<CudaFor<Body, 1>, Static>(), range, body);
+      }
     } else {
       for_items<Work>(info, cuda_run_kernel<ParametersOf<Work>, Static>(), range, body);
     }

@@ -48,9 +48,9 @@ __global__ void cuda_run(const __grid_constant__ Parameters parameters) {
 
 // The same for arrays that are separate (algorithms/separate_arrays.hpp): compilers believe it of parameters
 // only. Of work with fewer arrays the last ones are not used.
-template <class Work, class A, class B, class C, class D>
-__global__ void cuda_run_separate(const __grid_constant__ Work work, A* __restrict__ a, B* __restrict__ b,
-                                  C* __restrict__ c, D* __restrict__ d) {
+template <class Work>
+__global__ void cuda_run_separate(const __grid_constant__ Work work, void* __restrict__ a,
+                                  void* __restrict__ b, void* __restrict__ c, void* __restrict__ d) {
   if (enter_block(work.check)) work.on_arrays(a, b, c, d).run();
 }
 
