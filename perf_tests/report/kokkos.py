@@ -32,8 +32,9 @@ def quoted(results):
 
 
 def races(results):
-    """(machine, program, case, name of Kokkos, its result) wherever it took part in a race."""
-    return [(machine, test["program"], case, name, other) for machine, tests in results.tests.items() for test in tests
+    """(machine, test, case, name of Kokkos, its result) wherever it took part in a race, also in races that were measured again
+    without it."""
+    return [(machine, test, case, name, other) for machine, tests in results.tests.items() for test in tests + results.with_kokkos[machine]
             for case in report.families(test["results"])
             for name, other in case["competitors"] if name.startswith("Kokkos")]
 
@@ -45,10 +46,10 @@ def speed(case, other):
 
 def raced(results):
     """The races, a line each."""
-    rows = [f"| {program}, {case['case']} | {machine} | {name.removeprefix('Kokkos ')} | {case['device']} | {case['type']} | "
-            f"{counted(case['n'])} | {measured(other['value'], other['unit'])} | {measured(case['value'], case['unit'])} | "
-            f"{times(speed(case, other))} |" for machine, program, case, name, other in races(results)]
+    rows = [f"| {test['program']}, {case['case']} | {machine} | {test['commit'][:7]} | {name.removeprefix('Kokkos ')} | {case['device']} | "
+            f"{case['type']} | {counted(case['n'])} | {measured(other['value'], other['unit'])} | {measured(case['value'], case['unit'])} | "
+            f"{times(speed(case, other))} |" for machine, test, case, name, other in races(results)]
     if not rows:
         return []
-    return [f"| in one race | machine | Kokkos backend | device | type | n | Kokkos | Strata | {FASTER} |",
-            "|---|---|---|---|---|---:|---:|---:|---:|"] + rows + [""]
+    return [f"| in one race | machine | commit | Kokkos backend | device | type | n | Kokkos | Strata | {FASTER} |",
+            "|---|---|---|---|---|---|---:|---:|---:|---:|"] + rows + [""]

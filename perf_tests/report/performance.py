@@ -37,6 +37,8 @@ class Results:
     def __init__(self, folder):
         self.book = targets.load()
         self.tests = {machine: self.read_tests(folder, machine) for machine in ("h200", "host")}
+        # Races with Kokkos whose programs were measured again where it was not.
+        self.with_kokkos = {machine: self.read_tests(folder / "kokkos", machine) for machine in self.tests}
         # What has a page of its own may have been measured on another GPU since: it counts neither here nor there.
         newer = [test for test in self.read_tests(folder, "h100") if test["program"] in OWN_PAGES]
         dates = {test["program"]: test["date"] for test in newer}
