@@ -235,9 +235,8 @@ class Kernels {
     strata::linear::ConjugateGradients solver(matrix_, endless);
     strata::deep_copy(vectors_.x, T(0));
     solver.begin(queue(), b_, vectors_.x);
-    double bytes = product_bytes;
-    for (const auto kernel : {ThermalKernel::Dot, ThermalKernel::Update, ThermalKernel::Direction})
-      bytes += vectors_.bytes(kernel);
+    // The vectors: p and q; r, q, d and r; x, p, r, d and x, p.
+    const double bytes = product_bytes + 12 * sizeof(T) * m;
     measure(
         "iteration of conjugate gradients", bytes, ThermalKernel::Iteration,
         [&] { solver.iterate(queue(), vectors_.x); }, std::function<bool()>());

@@ -49,6 +49,7 @@ struct CgState {
   T threshold;        // converged when |r| is not above it
   index_t iterations;
   CgStatus status;
+  bool steps;  // whether the iteration has a step alpha, which x is to take
 
   STRATA_FUNCTION bool running() const { return status == CgStatus::Running; }
 };
@@ -265,6 +266,7 @@ struct CgStep {
       else if (!(curvature > T(0))) s.status = CgStatus::NotPositiveDefinite;
       else s.alpha = s.rz / curvature;
     }
+    s.steps = s.running();
     *state = s;
   }
 };
@@ -273,48 +275,70 @@ struct CgStep {
 template <class V>
 using ReadOnlyView = decltype(read_only(std::declval<const V&>()));
 
+/// old + factor other where the solve `runs`. Selected, not multiplied by 0: `other` may contain infinities.
+template <class T>
+STRATA_FUNCTION T cg_updated(bool runs, const T& old, const T& factor, const T& other) {
+  return runs ? old + factor * other : old;
+}
+
+/// r = r - alpha q
+template <class W, class V, class S>
+struct CgUpdateResidual : CgJoin<typename W::value_type>, InTwoSteps {
+  using device_type = typename W::device_type;
+  using T = typename W::value_type;
+  using Sums = CgSums<T>;
+  W r;
+  ReadOnlyView<V> q, d;
+  S state;
+
+  // What an item reads.
+  struct Item {
+    T r, q, d, alpha;
+    bool runs;
+  };
+  STRATA_FUNCTION Item fetch(auto i) const { return {r(i), q(i), d(i), (*state).alpha, (*state).running()}; }
+  STRATA_FUNCTION void finish(auto i, const Item& item, Sums& sums) const {
+    const T own_r = cg_updated<T>(item.runs, item.r, -item.alpha, item.q);
+    r(i) = own_r;
+    sums.rz += own_r * item.d * own_r;
+    sums.rr += own_r * own_r;
+  }
+  STRATA_FUNCTION void operator()(auto i, Sums& sums) const { finish(i, fetch(i), sums); }
+};
+template <class T>
+struct MakeCgUpdateResidual : CgJoin<T>, MakesFunctor {
+  template <class W, class V, class S>
+  CgUpdateResidual<W, V, S> operator()(const W& r, const V& q, const V& d, const S& state) const {
+    return {{}, {}, r, read_only(q), read_only(d), state};
+  }
+};
+
 /// x = x + alpha p, r = r - alpha q
 template <class X, class W, class V, class S>
 struct CgUpdate : CgJoin<typename W::value_type>, InTwoSteps {
   using device_type = typename W::device_type;
-  using Sums = CgSums<typename W::value_type>;
+  using T = typename W::value_type;
+  using Sums = CgSums<T>;
   X x;
   W r;
   ReadOnlyView<V> p, q, d;
   S state;
 
-  // What an item reads.
   struct Item {
-    typename W::value_type x, r, p, q, d, alpha;
+    T x, r, p, q, d, alpha;
     bool runs;
   };
-  STRATA_FUNCTION Item fetch(index_t i) const {
+  STRATA_FUNCTION Item fetch(auto i) const {
     return {x(i), r(i), p(i), q(i), d(i), (*state).alpha, (*state).running()};
   }
-  STRATA_FUNCTION void finish(index_t i, const Item& item, Sums& sums) const {
-    const auto own_r = updated(item.runs, item.r, -item.alpha, item.q);
-    x(i) = updated(item.runs, item.x, item.alpha, item.p);
+  STRATA_FUNCTION void finish(auto i, const Item& item, Sums& sums) const {
+    const T own_r = cg_updated<T>(item.runs, item.r, -item.alpha, item.q);
+    x(i) = cg_updated<T>(item.runs, item.x, item.alpha, item.p);
     r(i) = own_r;
-    add(own_r, item.d, sums);
+    sums.rz += own_r * item.d * own_r;
+    sums.rr += own_r * own_r;
   }
-  STRATA_FUNCTION void operator()(auto i, Sums& sums) const {
-    const bool runs = (*state).running();
-    const auto alpha = (*state).alpha;
-    const auto own_r = updated(runs, r(i), -alpha, q(i));
-    x(i) = updated(runs, x(i), alpha, p(i));
-    r(i) = own_r;
-    add(own_r, d(i), sums);
-  }
-
- private:
-  // Selected, not multiplied by 0: p and q may contain infinities.
-  STRATA_FUNCTION static auto updated(bool runs, const auto& old, const auto& factor, const auto& other) {
-    return runs ? old + factor * other : old;
-  }
-  STRATA_FUNCTION static void add(const auto& r, const auto& d, Sums& sums) {
-    sums.rz += r * d * r;
-    sums.rr += r * r;
-  }
+  STRATA_FUNCTION void operator()(auto i, Sums& sums) const { finish(i, fetch(i), sums); }
 };
 template <class T>
 struct MakeCgUpdate : CgJoin<T>, MakesFunctor {
@@ -339,20 +363,27 @@ struct CgJudge {
   }
 };
 
-/// p = D^-1 r + beta p
-template <class W, class V, class S>
-struct CgDirection : HasItemsInFlight<16 / sizeof(typename W::value_type)> {
+/// x = x + alpha p, p = D^-1 r + beta p. That x waits until here spares reading p twice, and the pass with
+/// sums, which is the slower one, three of its seven vectors.
+template <class X, class W, class V, class S>
+struct CgAdvance : HasItemsInFlight<16 / sizeof(typename W::value_type)> {
   using device_type = typename W::device_type;
+  using T = typename W::value_type;
+  X x;
   W p;
   ReadOnlyView<V> r, d;
   S state;
 
-  STRATA_FUNCTION void operator()(auto i) const { p(i) = d(i) * r(i) + (*state).beta * p(i); }
+  STRATA_FUNCTION void operator()(auto i) const {
+    const T old_p = p(i);
+    x(i) = cg_updated<T>((*state).steps, x(i), (*state).alpha, old_p);
+    p(i) = d(i) * r(i) + (*state).beta * old_p;
+  }
 };
-struct MakeCgDirection {
-  template <class W, class V, class S>
-  CgDirection<W, V, S> operator()(const W& p, const V& r, const V& d, const S& state) const {
-    return {{}, p, read_only(r), read_only(d), state};
+struct MakeCgAdvance {
+  template <class X, class W, class V, class S>
+  CgAdvance<X, W, V, S> operator()(const X& x, const W& p, const V& r, const V& d, const S& state) const {
+    return {{}, x, p, read_only(r), read_only(d), state};
   }
 };
 

@@ -4,11 +4,11 @@
 //   auto result = linear::solve_cg(A, b, x, {.relative_tolerance = 1e-10});   // x: guess in, solution out
 //   if (!result) std::puts(linear::to_string(result.status));
 //
-// An iteration is four launches on one queue: q = A p; p.q, finalized to alpha; x, r and the next r.z in one
-// pass, finalized to beta and the verdict; p. All scalars stay on the device, which also stops the iteration:
-// the host checks only every `check_every` iterations, and iterations enqueued after the last one change
-// nothing, so that iteration counts and results do not depend on how often it checks. Host devices give the
-// same bits.
+// An iteration is four launches on one queue: q = A p; p.q, finalized to alpha; r and the next r.z in one
+// pass, finalized to beta and the verdict; x and p. All scalars stay on the device, which also stops the
+// iteration: the host checks only every `check_every` iterations, and iterations enqueued after the last one
+// change nothing, so that iteration counts and results do not depend on how often it checks. Host devices
+// give the same bits.
 //
 // The polynomial costs a product with A for each degree and saves reductions and iterations.
 //
@@ -312,15 +312,17 @@ class ConjugateGradients {
     multiply(where, p_, q_);
     cg_sum("CG: p.Ap", where, n, MakeCgDot<value_type>{},
            finalize(CgStep{}, At::in_value(state_), At::out_value(step_)), in(p_), in(q_));
-    const auto update = [&](const auto& judge) {
-      // Twice the threads that a sum of three numbers has by default: loads wait for stores.
-      cg_sum("CG: update", where, launch_bounds<256, 4>(n), MakeCgUpdate<value_type>{},
-             finalize(judge, At::in_value(step_), At::out_value(state_)), inout(x), inout(r_), in(p_), in(q_),
-             in(d_), At::in_value(step_));
-    };
-    if (!is_diagonal) return update(CgJudgeResidual{});
-    update(CgJudge{});
-    cg_step("CG: direction", where, n, MakeCgDirection{}, inout(p_), in(r_), in(d_), At::in_value(state_));
+    // Twice the threads that a sum of three numbers has by default: loads wait for stores.
+    const auto work = launch_bounds<256, 4>(n);
+    if (!is_diagonal)
+      return cg_sum("CG: update", where, work, MakeCgUpdate<value_type>{},
+                    finalize(CgJudgeResidual{}, At::in_value(step_), At::out_value(state_)), inout(x),
+                    inout(r_), in(p_), in(q_), in(d_), At::in_value(step_));
+    cg_sum("CG: residual", where, work, MakeCgUpdateResidual<value_type>{},
+           finalize(CgJudge{}, At::in_value(step_), At::out_value(state_)), inout(r_), in(q_), in(d_),
+           At::in_value(step_));
+    cg_step("CG: x and direction", where, n, MakeCgAdvance{}, inout(x), inout(p_), in(r_), in(d_),
+            At::in_value(state_));
   }
 
   /// The state of the solve after all that was enqueued; the status is Running if it is not done. Waits.

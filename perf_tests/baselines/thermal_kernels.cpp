@@ -2,6 +2,8 @@
 #include "baselines/thermal_kernels.hpp"
 
 #include <atomic>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "common/thermal_formula.hpp"
@@ -200,6 +202,35 @@ void direction(const ThermalArrays<T>& a, Size begin, Size end) {
   for (Size i = begin; i < end; ++i) p[i] = d[i] * r[i] + beta * p[i];
 }
 
+// As above, but x takes its step with the direction.
+template <class T>
+Sums<T> residual(const ThermalArrays<T>& a, Size begin, Size end) {
+  const T alpha = a.scalars[alpha_scalar];
+  const T *const q = a.q, *const d = a.d;
+  T* __restrict const r = a.r;
+  T rz = 0, rr = 0;
+#pragma omp simd reduction(+ : rz, rr)
+  for (Size i = begin; i < end; ++i) {
+    const T own = r[i] - alpha * q[i];
+    r[i] = own;
+    rz += own * d[i] * own;
+    rr += own * own;
+  }
+  return {rz, rr};
+}
+template <class T>
+void step_and_direction(const ThermalArrays<T>& a, Size begin, Size end) {
+  const T alpha = a.scalars[alpha_scalar], beta = a.scalars[beta_scalar];
+  const T *const r = a.r, *const d = a.d;
+  T* __restrict const x = a.x;
+  T* __restrict const p = a.p;
+#pragma omp simd
+  for (Size i = begin; i < end; ++i) {
+    x[i] += alpha * p[i];
+    p[i] = d[i] * r[i] + beta * p[i];
+  }
+}
+
 template <class T>
 using Part = void (*)(const ThermalArrays<T>&, Size, Size);
 template <class T>
@@ -253,16 +284,21 @@ Sweep once(HostPlace place, ThermalKernel kernel, const ThermalArrays<T>& a) {
     case ThermalKernel::Direction:
       return {loop<T>("simd", place, a, a.nodes, direction<T>)};
     case ThermalKernel::Iteration: {
-      const Sweep products = once(place, ThermalKernel::Product, a);
+      const auto dots = once(place, ThermalKernel::Dot, a).front().run;
+      const std::pair<const char*, std::vector<std::function<void()>>> rests[] = {
+          {", x with r",
+           {once(place, ThermalKernel::Update, a).front().run,
+            once(place, ThermalKernel::Direction, a).front().run}},
+          {", x with p",
+           {sums<T>(place, a, residual<T>, sums_scalar, 2).run,
+            loop<T>("", place, a, a.nodes, step_and_direction<T>).run}}};
       Sweep iterations;
-      for (const Competitor& product : products) {
-        std::vector<std::function<void()>> steps = {product.run};
-        for (const auto step : {ThermalKernel::Dot, ThermalKernel::Update, ThermalKernel::Direction})
-          steps.push_back(once(place, step, a).front().run);
-        iterations.push_back({product.name, [steps] {
-                                for (const auto& step : steps) step();
-                              }});
-      }
+      for (const Competitor& product : once(place, ThermalKernel::Product, a))
+        for (const auto& [how, steps] : rests)
+          iterations.push_back({product.name + how, [run = product.run, dots, steps = steps] {
+                                  run(), dots();
+                                  for (const auto& step : steps) step();
+                                }});
       return iterations;
     }
   }

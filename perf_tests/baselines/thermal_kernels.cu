@@ -8,6 +8,7 @@
 #include "common/cuda_check.hpp"
 #include "common/cuda_graph.hpp"
 #include "common/thermal_formula.hpp"
+#include "common/thermal_ways.hpp"
 
 namespace perf {
 
@@ -219,110 +220,12 @@ __global__ void __launch_bounds__(Block) product_shared(ThermalArrays<T> a) {
   a.q[n] = sum;
 }
 
-// Sums over all threads: blocks write theirs, the last one to finish adds them up.
-template <class T, int Count>
-struct Partials {
-  T* data;
-  unsigned* done;
-};
-template <int Block, class T, int Count>
-__device__ void add_up(T (&own)[Count], Partials<T, Count> partials, T* result) {
-  __shared__ T warps[Count][Block / 32];
-  __shared__ bool is_last;
-  const auto block_sum = [&] {
-#pragma unroll
-    for (int s = 0; s < Count; ++s) {
-      for (int half = 16; half > 0; half /= 2) own[s] += __shfl_down_sync(~0u, own[s], half);
-      if (threadIdx.x % 32 == 0) warps[s][threadIdx.x / 32] = own[s];
-    }
-    __syncthreads();
-    if (threadIdx.x == 0)
-#pragma unroll
-      for (int s = 0; s < Count; ++s) {
-        own[s] = 0;
-        for (int w = 0; w < Block / 32; ++w) own[s] += warps[s][w];
-      }
-  };
-  block_sum();
-  if (threadIdx.x == 0) {
-    for (int s = 0; s < Count; ++s) partials.data[s * gridDim.x + blockIdx.x] = own[s];
-    __threadfence();
-    is_last = atomicAdd(partials.done, 1u) == gridDim.x - 1;
-  }
-  __syncthreads();
-  if (!is_last) return;
-  __threadfence();
-  for (int s = 0; s < Count; ++s) {
-    own[s] = 0;
-    for (unsigned k = threadIdx.x; k < gridDim.x; k += Block)
-      own[s] += __ldcg(partials.data + s * gridDim.x + k);
-  }
-  block_sum();
-  if (threadIdx.x > 0) return;
-  for (int s = 0; s < Count; ++s) result[s] = own[s];
-  *partials.done = 0;
-}
-
-template <class T, int Block, int Unroll>
-__global__ void __launch_bounds__(Block) dot(ThermalArrays<T> a, Partials<T, 1> partials) {
-  T own[1] = {0};
-  const Size step = static_cast<Size>(gridDim.x) * Block;
-#pragma unroll Unroll
-  for (Size i = static_cast<Size>(blockIdx.x) * Block + threadIdx.x; i < a.nodes; i += step)
-    own[0] += a.p[i] * a.q[i];
-  add_up<Block>(own, partials, a.scalars + dot_scalar);
-}
-
-template <class T, int Block, int Unroll>
-__global__ void __launch_bounds__(Block)
-    update(const T* __restrict__ p, const T* __restrict__ q, const T* __restrict__ d, T* __restrict__ x,
-           T* __restrict__ r, T* scalars, Size n, Partials<T, 2> partials) {
-  T own[2] = {0, 0};
-  const T alpha = scalars[alpha_scalar];
-  const Size step = static_cast<Size>(gridDim.x) * Block;
-#pragma unroll Unroll
-  for (Size i = static_cast<Size>(blockIdx.x) * Block + threadIdx.x; i < n; i += step) {
-    const T own_r = r[i] - alpha * q[i];
-    x[i] += alpha * p[i];
-    r[i] = own_r;
-    own[0] += own_r * d[i] * own_r;
-    own[1] += own_r * own_r;
-  }
-  add_up<Block>(own, partials, scalars + sums_scalar);
-}
-
-template <class T, int Block, int Width>
-__global__ void __launch_bounds__(Block) direction(ThermalArrays<T> a) {
-  const Size first = (static_cast<Size>(blockIdx.x) * Block + threadIdx.x) * Width;
-  const T beta = a.scalars[beta_scalar];
-  if (first + Width <= a.nodes) {
-    using Wide = Pack<T, Width>;
-    Wide p = *reinterpret_cast<const Wide*>(a.p + first);
-    const Wide r = *reinterpret_cast<const Wide*>(a.r + first),
-               d = *reinterpret_cast<const Wide*>(a.d + first);
-#pragma unroll
-    for (int k = 0; k < Width; ++k) p.value[k] = d.value[k] * r.value[k] + beta * p.value[k];
-    *reinterpret_cast<Wide*>(a.p + first) = p;
-  } else {
-    for (Size i = first; i < a.nodes; ++i) a.p[i] = a.d[i] * a.r[i] + beta * a.p[i];
-  }
-}
-
-unsigned blocks_for(Size items, int block) { return static_cast<unsigned>((items + block - 1) / block); }
-
-using Launch = std::function<void(cudaStream_t)>;
-// A way to launch a kernel.
-struct Way {
-  std::string name;
-  Launch launch;
-};
-
 template <class T>
 class Variants {
  public:
   explicit Variants(const ThermalArrays<T>& arrays) : a_(arrays) {}
 
-  std::vector<Way> ways;
+  std::vector<ThermalWay> ways;
 
   template <int Block, int MinBlocks>
   void add_contributions() {
@@ -374,44 +277,21 @@ class Variants {
       product_shared<T, Block><<<blocks_for(a.nodes, Block), Block, 0, stream>>>(a);
     });
   }
-  template <int Block, int Unroll>
-  void add_dot() {
-    const int blocks = multiprocessors() * (2048 / Block);
-    const auto data = cuda_array<T>(static_cast<std::size_t>(blocks));
-    const auto done = cuda_array<unsigned>(1);
-    add(text(Block, 0) + ", unrolled " + std::to_string(Unroll), [=, a = a_](cudaStream_t stream) {
-      dot<T, Block, Unroll><<<blocks, Block, 0, stream>>>(a, Partials<T, 1>{data.get(), done.get()});
-    });
-  }
-  template <int Block, int Unroll>
-  void add_update() {
-    const int blocks = multiprocessors() * (2048 / Block);
-    const auto data = cuda_array<T>(2 * static_cast<std::size_t>(blocks));
-    const auto done = cuda_array<unsigned>(1);
-    add(text(Block, 0) + ", unrolled " + std::to_string(Unroll), [=, a = a_](cudaStream_t stream) {
-      update<T, Block, Unroll><<<blocks, Block, 0, stream>>>(a.p, a.q, a.d, a.x, a.r, a.scalars, a.nodes,
-                                                             Partials<T, 2>{data.get(), done.get()});
-    });
-  }
-  template <int Block, int Width>
-  void add_direction() {
-    add(text(Block, 0) + ", " + std::to_string(Width) + " at a time", [a = a_](cudaStream_t stream) {
-      direction<T, Block, Width><<<blocks_for(a.nodes, Block * Width), Block, 0, stream>>>(a);
-    });
-  }
 
  private:
   static std::string text(int block, int min_blocks) {
     return "blocks of " + std::to_string(block) +
            (min_blocks > 0 ? ", at least " + std::to_string(min_blocks) + " a multiprocessor" : "");
   }
-  void add(std::string name, Launch launch) { ways.push_back({std::move(name), std::move(launch)}); }
+  void add(std::string name, ThermalWay::Launch launch) {
+    ways.push_back({std::move(name), std::move(launch)});
+  }
 
   ThermalArrays<T> a_;
 };
 
 template <class T>
-std::vector<Way> ways(ThermalKernel kernel, const ThermalArrays<T>& arrays) {
+std::vector<ThermalWay> ways(ThermalKernel kernel, const ThermalArrays<T>& arrays) {
   Variants<T> v(arrays);
   switch (kernel) {
     case ThermalKernel::Contributions:
@@ -450,31 +330,15 @@ std::vector<Way> ways(ThermalKernel kernel, const ThermalArrays<T>& arrays) {
       v.template add_product_shared<64>();
       v.template add_product_shared<128>();
       break;
-    case ThermalKernel::Dot:
-      v.template add_dot<256, 2>();
-      v.template add_dot<256, 4>();
-      v.template add_dot<512, 4>();
-      break;
-    case ThermalKernel::Update:
-      v.template add_update<256, 1>();
-      v.template add_update<256, 2>();
-      v.template add_update<512, 2>();
-      break;
-    case ThermalKernel::Direction:
-      v.template add_direction<256, 1>();
-      v.template add_direction<256, 2>();
-      v.template add_direction<512, 2>();
-      break;
     case ThermalKernel::Iteration:
-      for (const Way& product : ways(ThermalKernel::Product, arrays)) {
-        const Launch dot = ways(ThermalKernel::Dot, arrays).back().launch,
-                     update = ways(ThermalKernel::Update, arrays).back().launch,
-                     direction = ways(ThermalKernel::Direction, arrays)[1].launch;
-        v.ways.push_back({product.name, [=, launch = product.launch](cudaStream_t stream) {
-                            launch(stream), dot(stream), update(stream), direction(stream);
-                          }});
-      }
+      for (const ThermalWay& product : ways(ThermalKernel::Product, arrays))
+        for (const ThermalWay& rest : vector_ways(kernel, arrays))
+          v.ways.push_back({product.name + rest.name, [product, rest](cudaStream_t stream) {
+                              product.launch(stream), rest.launch(stream);
+                            }});
       break;
+    default:
+      return vector_ways(kernel, arrays);
   }
   return v.ways;
 }
@@ -484,7 +348,7 @@ std::vector<Way> ways(ThermalKernel kernel, const ThermalArrays<T>& arrays) {
 template <class T>
 Sweep thermal_by_hand(CudaPlace place, ThermalKernel kernel, const ThermalArrays<T>& arrays, int times) {
   Sweep sweep;
-  for (const Way& way : ways(kernel, arrays))
+  for (const ThermalWay& way : ways(kernel, arrays))
     sweep.push_back({way.name, as_one_graph(place, times, way.launch)});
   return sweep;
 }

@@ -302,10 +302,12 @@ class NodeByWarps {
   template <int Rounds, class Items>
   __device__ static int rounds_of_lane(const Items& items, int k, T& value) {
     if constexpr (requires { items.fetch(index_t{}); }) {
-      constexpr int batch = Rounds < 4 ? Rounds : 4;
+      // As many as registers hold.
+      using Fetched = decltype(items.fetch(index_t{}));
+      constexpr int most = sizeof(Fetched) <= 40 ? 8 : 4, batch = Rounds < most ? Rounds : most;
 #pragma unroll 1
       for (int b = 0; b < Rounds; b += batch) {
-        decltype(items.fetch(index_t{})) fetched[batch];
+        Fetched fetched[batch];
 #pragma unroll
         for (int r = 0; r < batch; ++r) fetched[r] = items.fetch(k + (b + r) * tree_lanes);
 #pragma unroll
