@@ -27,16 +27,38 @@ struct DynamicsMaterial {
   double lambda, two_mu, hourglass_stiffness, hourglass_viscosity, bulk_linear, bulk_quadratic;
 };
 
+/// What the kernels compute with: T is a number of an element, or a vector of those of neighbours, for which
+/// this is specialised (baselines/dynamics.cpp).
+template <class T>
+struct Numbers {
+  using One = T;
+  using Index = std::int32_t;
+  using Wide = double;
+
+  template <class U>
+  STRATA_PERF_FUNCTION static U gathered(const U* from, Index i) {
+    return from[i];
+  }
+  STRATA_PERF_FUNCTION static T narrow(double x) { return static_cast<T>(x); }
+  STRATA_PERF_FUNCTION static double widen(T x) { return static_cast<double>(x); }
+  STRATA_PERF_FUNCTION static T root(T x) { return std::sqrt(x); }
+  STRATA_PERF_FUNCTION static T magnitude(T x) { return std::abs(x); }
+};
+/// A number of one element.
+template <class T>
+using One = typename Numbers<T>::One;
+
 template <class T>
 struct DynamicsFields {
   std::ptrdiff_t elements, nodes;
   const double* coordinates;
-  const std::int32_t *element_nodes, *offsets, *corners;
-  T *displacement, *velocity, *mass;
+  const typename Numbers<T>::Index* element_nodes;
+  const std::int32_t *offsets, *corners;
+  One<T>*displacement, *velocity, *mass;
   const std::uint8_t* fixed;
   double *work, *reaction;
   T *element_mass, *rotation, *stretch, *stress, *hourglass, *element_force, *stable_dt;
-  double* hourglass_work;
+  typename Numbers<T>::Wide* hourglass_work;
   T *velocity_gradient, *mode_rates, *rate;
   DynamicsClock* clock;
   DynamicsMaterial material;
@@ -86,7 +108,7 @@ STRATA_PERF_FUNCTION inline void spread(const T (&s)[6], T (&a)[9]) {
 }
 template <class T>
 STRATA_PERF_FUNCTION inline void symmetric(const T (&a)[9], T (&s)[6]) {
-  const T half = T(0.5);
+  const One<T> half = One<T>(0.5);
   s[0] = a[0], s[1] = a[4], s[2] = a[8];
   s[3] = half * (a[1] + a[3]), s[4] = half * (a[5] + a[7]), s[5] = half * (a[6] + a[2]);
 }
@@ -110,26 +132,30 @@ STRATA_PERF_FUNCTION inline void gradient_of(const Corners<T>& x, Corners<T>& b)
 
 template <int Tile, class T>
 STRATA_PERF_FUNCTION inline void corners_of(const DynamicsFields<T>& f, std::ptrdiff_t e, Corners<T>& x) {
-  const ElementRow<Tile, 1, 8, const std::int32_t> nodes(f.element_nodes, e, f.elements);
-  const std::ptrdiff_t first = 3 * static_cast<std::ptrdiff_t>(nodes(0));
-  for (int d = 0; d < 3; ++d) x.at[d][0] = 0;
+  using N = Numbers<T>;
+  const ElementRow<Tile, 1, 8, const typename N::Index> nodes(f.element_nodes, e, f.elements);
+  const auto first = 3 * nodes(0);
+  for (int d = 0; d < 3; ++d) x.at[d][0] = T{};
   for (int k = 1; k < 8; ++k) {
-    const std::ptrdiff_t n = 3 * static_cast<std::ptrdiff_t>(nodes(k));
+    const auto n = 3 * nodes(k);
     for (int d = 0; d < 3; ++d)
-      x.at[d][k] = static_cast<T>(f.coordinates[n + d] - f.coordinates[first + d]) +
-                   (f.displacement[n + d] - f.displacement[first + d]);
+      x.at[d][k] = N::narrow(N::gathered(f.coordinates + d, n) - N::gathered(f.coordinates + d, first)) +
+                   (N::gathered(f.displacement + d, n) - N::gathered(f.displacement + d, first));
   }
 }
 
 // Velocity gradient and rates of the hourglass modes in the middle of the step.
 template <int Tile, class T>
-STRATA_PERF_FUNCTION inline void middle(const DynamicsFields<T>& f, std::ptrdiff_t e, T dt, T (&l)[9],
+STRATA_PERF_FUNCTION inline void middle(const DynamicsFields<T>& f, std::ptrdiff_t e, One<T> dt, T (&l)[9],
                                         T (&rates)[3][4]) {
+  using N = Numbers<T>;
   Corners<T> x, v, b;
   corners_of<Tile>(f, e, x);
-  const ElementRow<Tile, 1, 8, const std::int32_t> nodes(f.element_nodes, e, f.elements);
-  for (int k = 0; k < 8; ++k)
-    for (int d = 0; d < 3; ++d) v.at[d][k] = f.velocity[3 * static_cast<std::ptrdiff_t>(nodes(k)) + d];
+  const ElementRow<Tile, 1, 8, const typename N::Index> nodes(f.element_nodes, e, f.elements);
+  for (int k = 0; k < 8; ++k) {
+    const auto n = 3 * nodes(k);
+    for (int d = 0; d < 3; ++d) v.at[d][k] = N::gathered(f.velocity + d, n);
+  }
   T of_x[3][4], of_v[3][4];
   for (int d = 0; d < 3; ++d) {
     for (int k = 1; k < 8; ++k) x.at[d][k] -= dt / 2 * (v.at[d][k] - v.at[d][0]);
@@ -139,9 +165,9 @@ STRATA_PERF_FUNCTION inline void middle(const DynamicsFields<T>& f, std::ptrdiff
   gradient_of(x, b);
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) l[3 * i + j] = dot8(v.at[i], b.at[j]);
-  const T scale = 1 / dot8(x.at[0], b.at[0]);
+  const T scale = One<T>(1) / dot8(x.at[0], b.at[0]);
   for (int k = 0; k < 9; ++k) l[k] *= scale;
-  const T norm = T(0.35355339059327376220);
+  const One<T> norm = One<T>(0.35355339059327376220);
   for (int i = 0; i < 3; ++i)
     for (int a = 0; a < 4; ++a)
       rates[i][a] = norm * (of_v[i][a] -
@@ -159,7 +185,7 @@ STRATA_PERF_FUNCTION inline void rotation_rate(const T (&d)[9], const T (&w)[3],
   const T a = v[1] + v[2], b = v[2] + v[0], c = v[0] + v[1], p = -v[3], q = -v[4], r = -v[5];
   const T xx = b * c - q * q, yy = a * c - r * r, zz = a * b - p * p;
   const T xy = r * q - p * c, yz = p * r - q * a, zx = p * q - r * b;
-  const T scale = 1 / (a * xx + p * xy + r * zx);
+  const T scale = One<T>(1) / (a * xx + p * xy + r * zx);
   omega[0] = w[0] - scale * (xx * z[0] + xy * z[1] + zx * z[2]);
   omega[1] = w[1] - scale * (xy * z[0] + yy * z[1] + yz * z[2]);
   omega[2] = w[2] - scale * (zx * z[0] + yz * z[1] + zz * z[2]);
@@ -167,7 +193,7 @@ STRATA_PERF_FUNCTION inline void rotation_rate(const T (&d)[9], const T (&w)[3],
 // r turned about a by 2 atan |a|
 template <class T>
 STRATA_PERF_FUNCTION inline void turn(const T (&a)[3], const T (&r)[9], T (&result)[9]) {
-  const T s = 2 / (1 + (a[0] * a[0] + a[1] * a[1] + a[2] * a[2]));
+  const T s = One<T>(2) / (One<T>(1) + (a[0] * a[0] + a[1] * a[1] + a[2] * a[2]));
   for (int j = 0; j < 3; ++j) {
     const T x = r[j], y = r[3 + j], z = r[6 + j];
     const T cx = a[1] * z - a[2] * y, cy = a[2] * x - a[0] * z, cz = a[0] * y - a[1] * x;
@@ -179,19 +205,20 @@ STRATA_PERF_FUNCTION inline void turn(const T (&a)[3], const T (&r)[9], T (&resu
 
 // Rotation and stretch to the end of the step, and the unrotated rate of deformation.
 template <class T>
-STRATA_PERF_FUNCTION inline void update(const T (&l)[9], T dt, T (&rotation)[9], T (&stretch)[6],
+STRATA_PERF_FUNCTION inline void update(const T (&l)[9], One<T> dt, T (&rotation)[9], T (&stretch)[6],
                                         T (&rate)[6]) {
-  const T half = dt / 2;
+  const One<T> half = dt / 2;
   T d6[6], d[9], omega[3];
   symmetric(l, d6);
   spread(d6, d);
-  const T w[3] = {T(0.5) * (l[7] - l[5]), T(0.5) * (l[2] - l[6]), T(0.5) * (l[3] - l[1])};
+  const One<T> part = One<T>(0.5);
+  const T w[3] = {part * (l[7] - l[5]), part * (l[2] - l[6]), part * (l[3] - l[1])};
   rotation_rate(d, w, stretch, omega);
   // V of the middle: V + dt/2 sym(L V - V Omega)
   T v[9], lv[9], vo[9];
   spread(stretch, v);
   multiply(l, v, lv);
-  const T spin[9] = {0, -omega[2], omega[1], omega[2], 0, -omega[0], -omega[1], omega[0], 0};
+  const T none{}, spin[9] = {none, -omega[2], omega[1], omega[2], none, -omega[0], -omega[1], omega[0], none};
   multiply(v, spin, vo);
   for (int k = 0; k < 9; ++k) lv[k] -= vo[k];
   T change[6], middle[6];
@@ -208,11 +235,11 @@ STRATA_PERF_FUNCTION inline void update(const T (&l)[9], T dt, T (&rotation)[9],
   // V' = sym((I - dt/2 L)^-1 (I + dt/2 L) V R R'^T)
   T m[9], p[9];
   for (int k = 0; k < 9; ++k) {
-    const T one = k % 4 == 0 ? T(1) : T(0);
+    const One<T> one = k % 4 == 0 ? One<T>(1) : One<T>(0);
     m[k] = one - half * l[k], p[k] = one + half * l[k];
   }
   const T c0 = m[4] * m[8] - m[5] * m[7], c1 = m[5] * m[6] - m[3] * m[8], c2 = m[3] * m[7] - m[4] * m[6];
-  const T s = 1 / (m[0] * c0 + m[1] * c1 + m[2] * c2);
+  const T s = One<T>(1) / (m[0] * c0 + m[1] * c1 + m[2] * c2);
   const T inverse[9] = {s * c0, s * (m[2] * m[7] - m[1] * m[8]), s * (m[1] * m[5] - m[2] * m[4]),
                         s * c1, s * (m[0] * m[8] - m[2] * m[6]), s * (m[2] * m[3] - m[0] * m[5]),
                         s * c2, s * (m[1] * m[6] - m[0] * m[7]), s * (m[0] * m[4] - m[1] * m[3])};
@@ -236,27 +263,30 @@ STRATA_PERF_FUNCTION inline void update(const T (&l)[9], T dt, T (&rotation)[9],
 
 // Stress, hourglass forces, corner forces and the stable step of the end of the step.
 template <int Tile, class T>
-STRATA_PERF_FUNCTION inline void end(const DynamicsFields<T>& f, std::ptrdiff_t e, T dt,
+STRATA_PERF_FUNCTION inline void end(const DynamicsFields<T>& f, std::ptrdiff_t e, One<T> dt,
                                      const T (&rotation)[9], const T (&rate)[6], const T (&mode_rate)[3][4]) {
   const DynamicsMaterial& given = f.material;
-  const T lambda = T(given.lambda), two_mu = T(given.two_mu), modulus = lambda + two_mu;
+  using N = Numbers<T>;
+  using O = One<T>;
+  const O lambda = O(given.lambda), two_mu = O(given.two_mu), modulus = lambda + two_mu;
   Corners<T> x, b;
   corners_of<Tile>(f, e, x);
   T modes[3][4];
   for (int d = 0; d < 3; ++d) modes_of(x.at[d], modes[d]);
   gradient_of(x, b);
-  const T twelfth = T(1) / 12, volume = twelfth * dot8(x.at[0], b.at[0]);
+  const O twelfth = O(1) / 12;
+  const T volume = twelfth * dot8(x.at[0], b.at[0]);
   const T square =
       twelfth * twelfth * (dot8(b.at[0], b.at[0]) + dot8(b.at[1], b.at[1]) + dot8(b.at[2], b.at[2]));
-  const T mass = f.element_mass[e], per_volume = 1 / volume, trace = rate[0] + rate[1] + rate[2];
+  const T mass = f.element_mass[e], per_volume = O(1) / volume, trace = rate[0] + rate[1] + rate[2];
 
-  const T element_dt = std::sqrt(mass * volume / (2 * modulus * square));
+  const T element_dt = N::root(mass * volume / (2 * modulus * square));
   const T eps =
-      T(given.bulk_linear) + T(given.bulk_quadratic) * (T(0.5) * (std::abs(trace) - trace)) * element_dt;
-  f.stable_dt[e] = element_dt * (std::sqrt(1 + eps * eps) - eps);
+      O(given.bulk_linear) + O(given.bulk_quadratic) * (O(0.5) * (N::magnitude(trace) - trace)) * element_dt;
+  f.stable_dt[e] = element_dt * (N::root(O(1) + eps * eps) - eps);
   const T pressure = eps * modulus * element_dt * trace;
-  const T stiffness = dt * T(given.hourglass_stiffness) * (square * per_volume);
-  const T viscosity = T(given.hourglass_viscosity) * std::sqrt(mass * (square * per_volume));
+  const T stiffness = dt * O(given.hourglass_stiffness) * (square * per_volume);
+  const T viscosity = O(given.hourglass_viscosity) * N::root(mass * (square * per_volume));
 
   const ElementRow<Tile, 1, 6, T> stress(f.stress, e, f.elements);
   T s[6], s9[9], rs[9], t[9];
@@ -271,8 +301,8 @@ STRATA_PERF_FUNCTION inline void end(const DynamicsFields<T>& f, std::ptrdiff_t 
   for (int k = 0; k < 9; k += 4) t[k] += pressure;
 
   const ElementRow<Tile, 3, 4, T> hourglass(f.hourglass, e, f.elements);
-  const T norm = T(0.35355339059327376220);
-  T q[3][4], work = 0, old[3][4];
+  const One<T> norm = One<T>(0.35355339059327376220);
+  T q[3][4], work{}, old[3][4];
   for (int a = 0; a < 4; ++a)
     for (int i = 0; i < 3; ++i) old[i][a] = hourglass(i, a);
   for (int a = 0; a < 4; ++a) {
@@ -283,7 +313,7 @@ STRATA_PERF_FUNCTION inline void end(const DynamicsFields<T>& f, std::ptrdiff_t 
       const T now = old[i][a] + stiffness * r;
       hourglass(i, a) = now;
       force[i] = now + viscosity * r;
-      work += (force[i] - T(0.5) * stiffness * r) * r;
+      work += (force[i] - O(0.5) * stiffness * r) * r;
     }
     for (int i = 0; i < 3; ++i)
       q[i][a] = norm * (rotation[3 * i] * force[0] + rotation[3 * i + 1] * force[1] +
@@ -291,7 +321,7 @@ STRATA_PERF_FUNCTION inline void end(const DynamicsFields<T>& f, std::ptrdiff_t 
     for (int i = 0; i < 3; ++i)
       for (int j = 0; j < 3; ++j) t[3 * i + j] -= per_volume * q[i][a] * modes[j][a];
   }
-  f.hourglass_work[e] += static_cast<double>(dt * work);
+  f.hourglass_work[e] += N::widen(dt * work);
 
   const ElementRow<Tile, 3, 8, T> out(f.element_force, e, f.elements);
   for (int i = 0; i < 3; ++i) {
@@ -309,7 +339,7 @@ STRATA_PERF_FUNCTION inline void end(const DynamicsFields<T>& f, std::ptrdiff_t 
 template <int Tile, class T>
 STRATA_PERF_FUNCTION inline void dynamics_gradient(const DynamicsFields<T>& f, std::ptrdiff_t e) {
   T l[9], rates[3][4];
-  formulas::middle<Tile>(f, e, static_cast<T>(f.clock->dt), l, rates);
+  formulas::middle<Tile>(f, e, static_cast<One<T>>(f.clock->dt), l, rates);
   const ElementRow<Tile, 1, 9, T> gradient(f.velocity_gradient, e, f.elements);
   const ElementRow<Tile, 3, 4, T> modes(f.mode_rates, e, f.elements);
   for (int k = 0; k < 9; ++k) gradient(k) = l[k];
@@ -319,7 +349,7 @@ STRATA_PERF_FUNCTION inline void dynamics_gradient(const DynamicsFields<T>& f, s
 
 /// Rotation and stretch in memory, with a velocity gradient in registers; the rate and the new rotation.
 template <int Tile, class T>
-STRATA_PERF_FUNCTION inline void update_in_memory(const DynamicsFields<T>& f, std::ptrdiff_t e, T dt,
+STRATA_PERF_FUNCTION inline void update_in_memory(const DynamicsFields<T>& f, std::ptrdiff_t e, One<T> dt,
                                                   const T (&l)[9], T (&r)[9], T (&rate)[6]) {
   const ElementRow<Tile, 1, 9, T> rotation(f.rotation, e, f.elements);
   const ElementRow<Tile, 1, 6, T> stretch(f.stretch, e, f.elements);
@@ -337,7 +367,7 @@ STRATA_PERF_FUNCTION inline void dynamics_rotation(const DynamicsFields<T>& f, s
   const ElementRow<Tile, 1, 6, T> rates(f.rate, e, f.elements);
   T l[9], r[9], rate[6];
   for (int k = 0; k < 9; ++k) l[k] = gradient(k);
-  update_in_memory<Tile>(f, e, static_cast<T>(f.clock->dt), l, r, rate);
+  update_in_memory<Tile>(f, e, static_cast<One<T>>(f.clock->dt), l, r, rate);
   for (int k = 0; k < 6; ++k) rates(k) = rate[k];
 }
 
@@ -351,12 +381,12 @@ STRATA_PERF_FUNCTION inline void dynamics_force(const DynamicsFields<T>& f, std:
   for (int k = 0; k < 6; ++k) rate[k] = rates(k);
   for (int a = 0; a < 4; ++a)
     for (int d = 0; d < 3; ++d) mode_rate[d][a] = modes(d, a);
-  formulas::end<Tile>(f, e, static_cast<T>(f.clock->dt), r, rate, mode_rate);
+  formulas::end<Tile>(f, e, static_cast<One<T>>(f.clock->dt), r, rate, mode_rate);
 }
 
 template <int Tile, class T>
 STRATA_PERF_FUNCTION inline void dynamics_fused(const DynamicsFields<T>& f, std::ptrdiff_t e) {
-  const T dt = static_cast<T>(f.clock->dt);
+  const One<T> dt = static_cast<One<T>>(f.clock->dt);
   T l[9], mode_rate[3][4], r[9], rate[6];
   formulas::middle<Tile>(f, e, dt, l, mode_rate);
   update_in_memory<Tile>(f, e, dt, l, r, rate);
