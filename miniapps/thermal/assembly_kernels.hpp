@@ -132,12 +132,12 @@ STRATA_FUNCTION T add_short_row(index_t n, const Offsets& offsets, const Corners
 
 /// The teams of GatherRows. Inside a block of elements rows have 27 entries. On a GPU so many rows that small
 /// teams leave room for the first cache, which in double has half of the members wait until the sums are
-/// written; elsewhere the sums shall stay there.
+/// written. On a host sums are added up where they stay, in the matrix.
 template <class Device, class T>
 struct GatherRowsShape {
-  static constexpr bool has_wide_teams = !Device::memory_space::host_accessible;
-  static constexpr index_t rows = has_wide_teams ? 512 / sizeof(T) : 16;
-  static constexpr index_t window = rows * (has_wide_teams ? 27 : 64);
+  static constexpr bool has_scratch = !Device::memory_space::host_accessible;
+  static constexpr index_t rows = has_scratch ? 512 / sizeof(T) : 16;
+  static constexpr index_t window = has_scratch ? rows * 27 : 0;
 };
 /// The work of a launch of it.
 template <class Device, class T>
@@ -149,11 +149,10 @@ constexpr auto gather_rows_work(index_t nodes) {
 
 /// Adds what the elements of a node stored into its row: matrix, and right-hand side.
 ///
-/// A team has some neighbouring rows, whose entries lie side by side. Their sums are in its scratch memory in
-/// the same order, so that any member may reach any entry of its row fast, and all of them together write the
-/// sums as one piece. Rows are added up by a member each.
-/// Where the entries of the team's rows are more than the scratch memory holds, it goes over the elements
-/// once for each part.
+/// A team has some neighbouring rows, whose entries lie side by side. On GPUs their sums are in its scratch
+/// memory in the same order, so that any member may reach any entry of its row fast, and all of them together
+/// write the sums as one piece. Rows are added up by a member each. Where the entries of the team's rows are
+/// more than the scratch memory holds, it goes over the elements once for each part.
 template <class Offsets, class Corners, class Places, class Matrix, class Vector, class Values, class Field>
 struct GatherRows {
   using device_type = typename Field::device_type;
@@ -176,6 +175,8 @@ struct GatherRows {
     const index_t first = member.league_rank() * rows, nodes = b.extent(0);
     const index_t last = nodes - first < rows ? nodes : first + rows;
     const index_t begin = places.row_map(first), end = places.row_map(last);
+    if constexpr (!Shape::has_scratch)
+      return parallel_for(team_range(member, first, last), [&](index_t n) { sum_in_place(n); });
     T* const sums = member.template scratch<T>(0, window);
     index_t from = begin;
     do {
@@ -197,6 +198,15 @@ struct GatherRows {
   }
 
  private:
+  // Of hosts; the values of a matrix lie side by side.
+  STRATA_FUNCTION void sum_in_place(index_t n) const {
+    const index_t begin = places.row_map(n), end = places.row_map(n + 1);
+    T* const row = begin < end ? &values(begin) : nullptr;
+    for (index_t k = 0; k < end - begin; ++k) row[k] = T(0);
+    if (end - begin <= fem::far_slot)
+      b(n) = add_short_row(n, offsets, corners, places.slots, matrix, vector, row);
+    else add_part(n, begin, end, row);
+  }
   // The same as add_short_row for entries [from, to) of the matrix, of a row of any length.
   STRATA_FUNCTION void add_part(index_t n, index_t from, index_t to, T* sums) const {
     const index_t begin = places.row_map(n), end = places.row_map(n + 1);
