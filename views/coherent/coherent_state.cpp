@@ -92,6 +92,13 @@ void CoherentState::give_up(MemoryId memory, const Box& box) {
   log_drop(memory, box);
 }
 
+std::vector<Box> CoherentState::without_kernels(MemoryId memory, std::vector<Box> boxes) const {
+  for (const HostUse& use : host_uses)
+    if (use.is_kernel && use.writes && use.memory == memory)
+      use.part.visit([&](const Box& written) { boxes = remainder(boxes, written); });
+  return boxes;
+}
+
 void CoherentState::apply(const Change& change, Directory& directory) {
   switch (change.kind) {
     case Change::Kind::Copied:

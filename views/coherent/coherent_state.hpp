@@ -150,6 +150,9 @@ class CoherentState : public RefCounted {
   /// `memory` gives up what it has of `box`. The last copy of what a kernel outside of the lock is writing
   /// anew is kept with its HostUse: a loss, should it fail.
   void give_up(MemoryId memory, const Box& box);
+  /// `boxes` without what a kernel outside of the lock is writing in `memory`: directories that were made
+  /// anew since do not have its claim, but nobody else may write there.
+  std::vector<Box> without_kernels(MemoryId memory, std::vector<Box> boxes) const;
   /// Applies work that has ended to the settled state.
   void settle(WorkTracker& tracker);
   /// The directory as it were without the claims of kernels that have not been enqueued yet.

@@ -167,6 +167,11 @@ class FailuresBesideAHost : public CoherentTest {
   }
 
   std::atomic<bool> has_begun = false, is_met = false;
+  static void fail_beside(const Numbers& array) {
+    emulated::fail(emulated::Fault::Kernel, 1);
+    launch(on(Emulated{0}), n, Iota{0}, out(array));
+    EXPECT_THROW(array.flush(), KernelError);
+  }
   Numbers x{"x", n}, z{"z", n};
 };
 
@@ -193,11 +198,6 @@ TEST_F(FailuresBesideAHost, LoseWhatItWasToWriteWhereItFails) {
 // A kernel on a host writes anew what a device alone has, which gives its copy up. Then other work fails, and
 // the kernel, too. From a failure met before all that nothing is left to be found out of x.
 TEST_F(FailuresBesideAHost, LoseWhatADeviceHasGivenUpMeanwhile) {
-  const auto fail_beside = [](const Numbers& array) {
-    emulated::fail(emulated::Fault::Kernel, 1);
-    launch(on(Emulated{0}), n, Iota{0}, out(array));
-    EXPECT_THROW(array.flush(), KernelError);
-  };
   launch(on(Emulated{0}), n, Iota{0}, out(x));
   fail_beside(Numbers("other", n));
   std::thread other([&] {
@@ -214,5 +214,48 @@ TEST_F(FailuresBesideAHost, LoseWhatADeviceHasGivenUpMeanwhile) {
   ASSERT_EQ(x.where(x.domain()).size(), 1U);
   EXPECT_TRUE(x.where(x.domain()).front().memories.empty());
 }
+
+// The same, but the other work fails first: from then on the copy of the device passes for the values of x.
+// It does not go where the kernel writes.
+class FailuresBeforeAnEviction : public FailuresBesideAHost, public testing::WithParamInterface<bool> {
+ protected:
+  void write_beside_an_eviction(bool fails) {
+    launch(on(Emulated{0}), n, Iota{0}, out(x));
+    std::thread other([&] {
+      wait_until(has_begun);
+      fail_beside(z);
+      if (GetParam()) detail::WholeCopies::evict(*x.state(), Emulated{0}.backend());
+      else detail::WholeCopies().store(*x.state(), Emulated{0}.backend());
+      is_met = true;
+    });
+    const WriteMeanwhile kernel{&has_begun, &is_met, fails};
+    if (fails) EXPECT_THROW(launch(on(Serial{}), n, kernel, out(x)), KernelError);
+    else launch(on(Serial{}), n, kernel, out(x));
+    other.join();
+  }
+};
+
+TEST_P(FailuresBeforeAnEviction, LeaveWhatAHostWrites) {
+  write_beside_an_eviction(false);
+
+  const auto view = x.read();
+  for (index_t i = 0; i < n; ++i) ASSERT_EQ(view(i), 100 + i);
+}
+
+TEST_P(FailuresBeforeAnEviction, LoseTheLastCopyWhereTheKernelFails) {
+  write_beside_an_eviction(true);
+
+  if (!GetParam()) {  // the device has it still
+    const auto view = x.read();
+    for (index_t i = 0; i < n; ++i) ASSERT_EQ(view(i), i);
+    return;
+  }
+  EXPECT_TRUE(has(message_of<DataLost>([&] { x.flush(); }), "to write anew [0, 100) of \"x\""));
+  ASSERT_EQ(x.where(x.domain()).size(), 1U);
+  EXPECT_TRUE(x.where(x.domain()).front().memories.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(, FailuresBeforeAnEviction, testing::Bool(),
+                         [](const auto& info) { return info.param ? "Evicted" : "Stored"; });
 
 }  // namespace
