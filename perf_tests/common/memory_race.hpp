@@ -17,9 +17,9 @@ class MemoryRace {
  public:
   /// Adds a competitor; returns its number. `is_warm`: it has done it before.
   int add(MemoryWay way, bool is_warm = false);
-  /// Each that is not warm does it once without counting, then each once in each of `rounds` rounds, what
-  /// takes less than a millisecond after another time that does not count; ends early after `limit` seconds,
-  /// but not before the third round.
+  /// Each that is not warm does it once without counting, and all once more; then each once in each of
+  /// `rounds` rounds, where one takes less than a millisecond after another time that does not count. Ends
+  /// early after `limit` seconds, but not before the third round.
   void run(int rounds, double limit);
 
   Statistics time(int competitor, Until until) const;

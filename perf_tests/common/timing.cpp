@@ -26,7 +26,7 @@ Statistics statistics(std::vector<double> seconds) {
 }
 
 int Race::add(std::function<void()> call) {
-  entries_.push_back({std::move(call), 1, false, {}, {}});
+  entries_.push_back({std::move(call), 1, {}, {}});
   return static_cast<int>(entries_.size()) - 1;
 }
 
@@ -36,19 +36,20 @@ void Race::run(int reps, double limit) {
     for (int c = 0; c < entry.calls; ++c) entry.call();
     return (now() - begin) / entry.calls;
   };
+  bool any_short = false;
   for (Entry& entry : entries_) {
     entry.call();
     // Calls are repeated within a sample until it is long enough for the clock.
     for (double seconds = sample(entry); seconds * entry.calls < shortest_; seconds = sample(entry))
       entry.calls *= 2;
     entry.samples.clear();
-    entry.is_short = sample(entry) < short_call;
+    any_short = any_short || sample(entry) < short_call;
   }
   const double begin = now();
   for (int r = 0; r < reps && (r < 3 || now() - begin < limit); ++r)
     for (Entry& entry : entries_) {
       // After the competitor before: it may have emptied the caches, of data and of code.
-      if (entry.is_short) entry.call();
+      if (any_short) entry.call();
       entry.samples.push_back(sample(entry));
     }
   for (Entry& entry : entries_) entry.result = statistics(entry.samples);

@@ -20,7 +20,8 @@ Statistics statistics(std::vector<double> seconds);
 /// Seconds since some fixed point.
 double now();
 
-/// Calls of less than a millisecond, in seconds: each sample of one follows a call that is not timed.
+/// Calls of less than a millisecond, in seconds: where one of a race is, each sample follows a call that is
+/// not timed.
 inline constexpr double short_call = 1e-3;
 
 /// Competitors whose samples are taken in turn.
@@ -31,8 +32,8 @@ class Race {
 
   /// Adds a competitor; returns its number.
   int add(std::function<void()> call);
-  /// Each is called once to warm up, then sampled `reps` times, short ones after a call that does not count;
-  /// ends early after `limit` seconds, but not before the third round.
+  /// Each is called once to warm up, then sampled `reps` times, where one is short after a call that does not
+  /// count; ends early after `limit` seconds, but not before the third round.
   void run(int reps, double limit = 30);
 
   const Statistics& operator[](int competitor) const {
@@ -46,7 +47,6 @@ class Race {
   struct Entry {
     std::function<void()> call;
     int calls = 1;
-    bool is_short = false;
     std::vector<double> samples;
     Statistics result;
   };

@@ -104,6 +104,7 @@ class CallState {
   void plan_reads();
   void claim();
   void mark_host_uses(Part& part);
+  void mark_begun(Part& part);
   void announce_pins();
 
   // Launches that are repeated.

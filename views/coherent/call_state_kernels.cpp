@@ -96,7 +96,17 @@ void CallState::begin(int number, bool timed) {
   note_link_use(part);
   mark(part);
   if (timed && !part.early) part.timing.begin = part.queue->record_timed();
-  if (part.unlocked) lock_.unlock();
+  if (part.unlocked) {
+    mark_begun(part);
+    lock_.unlock();
+  }
+}
+
+void CallState::mark_begun(Part& part) {
+  for_uses(part, [&](const Use& use) {
+    for (HostUse& mark : use.array->host_uses)
+      if (mark.number == part.host_use) mark.has_begun = true;
+  });
 }
 
 // Waits for what the part needs, without the lock.
@@ -109,6 +119,7 @@ void CallState::begin_on_host(Part& part, bool timed) {
   });
   for (const Work work : part.after) coherence.tracker.events_of(work, events);
   coherence.check_failures();
+  if (events.empty()) mark_begun(part);
   lock_.unlock();
   const auto report_failures = [&] {
     for (const Use& use : uses_) coherence.report_failure(*use.array);
@@ -130,6 +141,7 @@ void CallState::begin_on_host(Part& part, bool timed) {
     lock_.lock();
     if (!coherence.tracker.all_ended(part.after)) coherence.check_failures();
     if (coherence.recoveries != recoveries_) check_reads(part);
+    mark_begun(part);
     lock_.unlock();
   }
   part.state = Part::State::Begun;

@@ -223,7 +223,8 @@ void Coherence::fail_room(const CoherentState& array, MemoryId memory, index_t b
 
 void Coherence::write_back(CoherentState& array, MemoryId memory) {
   const std::vector<Box> boxes = array.directory.only_in(memory, array.shape.domain);
-  for (const Box& box : array.without_kernels(host_memory, boxes)) {
+  // One that waits for work may yet not begin, and these values would be lost.
+  for (const Box& box : array.without_kernels(host_memory, boxes, true)) {
     const Work work = copy(array, box, memory, host_memory);
     array.directory.copied(host_memory, box);
     array.log_copy(host_memory, box, work);

@@ -92,9 +92,9 @@ void CoherentState::give_up(MemoryId memory, const Box& box) {
   log_drop(memory, box);
 }
 
-std::vector<Box> CoherentState::without_kernels(MemoryId memory, std::vector<Box> boxes) const {
+std::vector<Box> CoherentState::without_kernels(MemoryId memory, std::vector<Box> boxes, bool begun) const {
   for (const HostUse& use : host_uses)
-    if (use.is_kernel && use.writes && use.memory == memory)
+    if (use.is_kernel && use.writes && use.memory == memory && (use.has_begun || !begun))
       use.part.visit([&](const Box& written) { boxes = remainder(boxes, written); });
   return boxes;
 }

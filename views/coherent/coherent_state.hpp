@@ -39,6 +39,7 @@ struct HostUse {
   MemoryId memory = host_memory;  // in which it is; in a device's, the array's block may not move meanwhile
   bool is_reservation = false;    // for a use of the same thread that is to come (array_reservation.hpp)
   bool is_kernel = false;         // whose claim directories do not have when they are made anew
+  bool has_begun = false;         // what such a one writes is not what it was
   std::vector<Box> lost = {};     // of what such a one writes: no loss, unless it fails
 
   void note_lost(const Box& box) {
@@ -150,9 +151,9 @@ class CoherentState : public RefCounted {
   /// `memory` gives up what it has of `box`. The last copy of what a kernel outside of the lock is writing
   /// anew is kept with its HostUse: a loss, should it fail.
   void give_up(MemoryId memory, const Box& box);
-  /// `boxes` without what a kernel outside of the lock is writing in `memory`: directories that were made
-  /// anew since do not have its claim, but nobody else may write there.
-  std::vector<Box> without_kernels(MemoryId memory, std::vector<Box> boxes) const;
+  /// `boxes` without what a kernel outside of the lock writes in `memory`: directories that were made anew
+  /// since do not have its claim, but nobody else may write there. `begun`: without those that wait for work.
+  std::vector<Box> without_kernels(MemoryId memory, std::vector<Box> boxes, bool begun) const;
   /// Applies work that has ended to the settled state.
   void settle(WorkTracker& tracker);
   /// The directory as it were without the claims of kernels that have not been enqueued yet.

@@ -128,7 +128,8 @@ Ref<EventState> WholeCopies::store(CoherentState& array, DeviceInstance& device)
     array.directory.map().visit(missing, [&](const Box& box, MemorySet holders) {
       if (holders.contains(memory)) boxes.push_back(box);
     });
-  boxes = array.without_kernels(host_memory, std::move(boxes));
+  // Nobody waits for these copies here, nor would a kernel that waits for work.
+  boxes = array.without_kernels(host_memory, std::move(boxes), false);
   if (!boxes.empty()) copy_boxes(array, boxes, memory, host_memory);
   // What the host has may be on its way only, by a copy that a launch needed.
   WorkList under_way;

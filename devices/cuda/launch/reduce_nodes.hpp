@@ -302,7 +302,7 @@ class NodeByWarps {
   template <int Rounds, class Items>
   __device__ static int rounds_of_lane(const Items& items, int k, T& value) {
     if constexpr (requires { items.fetch(index_t{}); }) {
-      // As many as registers hold.
+      // As many as 64 registers hold. Values of more than 16 bytes have 32 lanes, and 4 rounds here.
       using Fetched = decltype(items.fetch(index_t{}));
       constexpr int most = sizeof(Fetched) <= 40 ? 8 : 4, batch = Rounds < most ? Rounds : most;
 #pragma unroll 1
