@@ -1,5 +1,5 @@
-// The vectors of conjugate gradients on one device: what an iteration does to them, as the solver launches it
-// (linear/cg_kernels.hpp) but with scalars that stay as they are, and what must come of that.
+// The vectors of conjugate gradients on one device: what an iteration does to them where x takes its step
+// with r, by functors as a program has them, with scalars that stay as they are, and what must come of that.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
