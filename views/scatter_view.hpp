@@ -14,6 +14,9 @@
 // threads the same; on Tbb and under dynamic schedules it varies which worker gets which item, on GPUs the
 // order of the atomics, and with it the last bits.
 //
+// While there is one with copies, launches on Threads do not even out processors that are not equally fast
+// (docs/design.md).
+//
 // Memory: (workers - 1) times that of the target on Threads and Tbb; ScatterAtomic in place of the device's
 // own way needs none: scatter_view<ScatterSum, ScatterAtomic>(x).
 //
@@ -27,6 +30,7 @@
 
 #include <strata/devices/host/space.hpp>
 #include <strata/devices/host/worker.hpp>
+#include <strata/devices/host/worker_copies.hpp>
 #include <strata/devices/queue.hpp>
 #include <strata/devices/serial/device.hpp>
 #include <strata/views/create.hpp>
@@ -192,6 +196,7 @@ class ScatterView {
     stride_ = (span_ + apart - 1) / apart * apart;
     if (workers_ == 1) return;
     copies_ = create<Copies>(target_.label(), (workers_ - 1) * stride_, uninitialized);
+    detail::become_worker_copies(copies_.allocation());
     clear_copies();
   }
   // Each worker touches its own copy first, where the device gives piece k to worker k.

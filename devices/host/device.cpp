@@ -28,8 +28,6 @@ namespace {
 constexpr std::size_t least_alignment = 64;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
-void release_host(Allocation& allocation) noexcept { std::free(allocation.data); }
-
 class CompleteEvent final : public EventState {
  public:
   bool complete() const override { return true; }
@@ -143,6 +141,8 @@ HostDevice::HostDevice(const char* name, Runner (*runner)())
     : name_(name), runner_(runner), default_queue_(new HostQueue(*this, runner, 0)) {}
 
 HostDevice::~HostDevice() = default;
+
+void release_host(Allocation& allocation) noexcept { std::free(allocation.data); }
 
 SpaceId HostDevice::space() const { return {HostSpace::kind, 0}; }
 

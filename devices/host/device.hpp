@@ -33,6 +33,9 @@ class HostDevice final : public DeviceInstance {
   Ref<QueueState> default_queue_;
 };
 
+/// How its allocations are released.
+void release_host(Allocation& allocation) noexcept;
+
 /// Throws OutOfMemory, with the request and the largest allocations there. `reason` says why it does not
 /// fit.
 [[noreturn]] void fail_out_of_memory(const AllocationRequest& request, SpaceId space, const char* device,

@@ -17,10 +17,13 @@
 // With `shares_processors` as many threads run as there is room for beside them (one: the caller runs alone),
 // and the caller runs the pieces of workers that have not begun when it has run its own. A thread then runs
 // pieces of several workers, each in the name of the worker whose it is: pieces and their workers stay the
-// same. Idle: threads look for work for `spin_us`, then sleep in the kernel until there is some; at once
-// where the system has taken the processor away meanwhile, as others want it. Lifetime: the destructor waits
-// for the pool's threads; no thread may be inside run() by then. fork(): the child has no workers. There
-// run() runs inline on its caller, without taking turns, and the destructor does not wait.
+// same. Unequal processors: with a `slice_ns` parts of static runs that are long, as far as the team has
+// learned, are cut into slices, and workers that are done take those that slower ones have not begun; not
+// while some values belong to workers (host/worker_copies.hpp). Idle: threads look for work for `spin_us`,
+// then sleep in the kernel until there is some; at once where the system has taken the processor away
+// meanwhile, as others want it. Lifetime: the destructor waits for the pool's threads; no thread may be
+// inside run() by then. fork(): the child has no workers. There run() runs inline on its caller, without
+// taking turns, and the destructor does not wait.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -46,6 +49,9 @@ class WorkerPool {
     /// Nanoseconds of work for which a worker takes part: a run that costs less than so much for each goes
     /// over fewer. 0: all that have pieces take part in every run.
     int share_ns = 0;
+    /// Nanoseconds of work of a slice of a worker's part, which another may take; 0: parts have no slices.
+    /// Needs a `share_ns`.
+    int slice_ns = 0;
     /// Called once on every thread of the pool (workers 1 and up, not the callers of run()) before the
     /// constructor returns. What it throws, the constructor throws.
     std::function<void(int worker)> on_start = {};

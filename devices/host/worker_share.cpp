@@ -6,6 +6,7 @@
 
 #include <strata/core/log.hpp>
 #include <strata/devices/host/ticks.hpp>
+#include <strata/devices/host/worker_copies.hpp>
 #include <strata/devices/host/worker_team.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -19,6 +20,8 @@ constexpr int shares_of_sleeper = 5;
 constexpr double wakes_after_ns = 50'000;
 // A run that was begun alone is handed out where so much of it is left.
 constexpr double worth_handing_out_ns = 20'000;
+// Of a part: more gain nothing, as the last ones are short beside the run.
+constexpr double most_slices = 32;
 
 index_t work_of(const ChunkRange& range, const ChunkFunction& function) {
   if (function.work > 0) return function.work;
@@ -45,10 +48,10 @@ void WorkerPool::Team::run(const ChunkRange& range, const ChunkPlan& plan, Chunk
 
   Alone alone;
   std::int64_t begin = 0, end = 0;
-  ChunkPlan::Count pieces = 0;  // that were run from `begin` to `end`
+  ChunkPlan::Count pieces = 0, all_pieces = plan.count();  // that were run from `begin` to `end`
   if (runners == 1) {
     begin = read_ticks();
-    alone = execute_alone(plan, range.schedule, function, alone_ns);
+    alone = execute_alone(plan, range, function, alone_ns);
     end = read_ticks();
     pieces = alone.pieces;
     runners = parts;
@@ -57,23 +60,27 @@ void WorkerPool::Team::run(const ChunkRange& range, const ChunkPlan& plan, Chunk
     const int threads_with_room = room();
     runners = std::min(runners, threads_with_room);
     const bool is_whole = pieces == 0;
+    const int slices = is_whole && runners > 1 ? slices_for(range, alone_ns, parts) : 1;
+    const Parts mine{0, runners, alone.done, slices};
     const std::int64_t call = read_ticks();
-    if (runners > 1) announce(range, function, runners, alone.done, threads_with_room < options.workers);
+    if (runners > 1)
+      announce(range, function, runners, alone.done, slices, threads_with_room < options.workers);
     if (is_whole) begin = read_ticks();
-    const ChunkPlan::Count own = execute_parts(plan, range.schedule, function, {0, runners, alone.done}, 0);
+    const ChunkPlan::Count own = execute_parts(plan, range, function, mine, number, 0);
     if (is_whole) {
       end = read_ticks();
       pieces = own;
+      all_pieces *= static_cast<ChunkPlan::Count>(slices);
     }
     if (runners > 1) {
-      if (options.shares_processors) take_over(plan, range.schedule, function, runners, alone.done);
+      if (options.shares_processors) take_over(plan, range, function, mine);
       await_answers();
       if (is_whole && learns && alone_ns != LaunchCost::unknown)
         cost->try_several(static_cast<double>(read_ticks() - call) * ns_a_tick, alone_ns);
     }
   }
   if (learns && pieces > 0 && end > begin && !events.failed.load(std::memory_order_relaxed))
-    cost->learn(work, static_cast<double>(end - begin) * ns_a_tick * static_cast<double>(plan.count()) /
+    cost->learn(work, static_cast<double>(end - begin) * ns_a_tick * static_cast<double>(all_pieces) /
                           static_cast<double>(pieces));
 }
 
@@ -95,6 +102,15 @@ int WorkerPool::Team::workers_for(double cost_ns, int parts) {
   if (ns_missed < wakes_after_ns) return runners;
   ns_missed = 0;
   return wanted;
+}
+
+// Into how many slices each part of a run that costs so much is cut.
+int WorkerPool::Team::slices_for(const ChunkRange& range, double cost_ns, int parts) const {
+  if (options.slice_ns == 0 || cost_ns == LaunchCost::unknown || has_worker_copies()) return 1;
+  if (range.schedule == Schedule::Dynamic || range.chunk > 0) return 1;  // the program has cut it
+  const double items = static_cast<double>(range.end) - static_cast<double>(range.begin);
+  const double most = std::min(most_slices, items / static_cast<double>(range.align) / parts);
+  return static_cast<int>(std::max(1.0, std::min(cost_ns / options.slice_ns / parts, most)));
 }
 
 // Of a run that was expected to take one thread `alone_ns`.

@@ -98,7 +98,7 @@ void WorkerPool::Team::stop() {
     for (std::thread& thread : threads) thread.detach();
     return;
   }
-  announce({}, {}, options.workers, 0, false);
+  announce({}, {}, options.workers, 0, 1, false);
   for (std::thread& thread : threads) thread.join();
 }
 
@@ -121,8 +121,8 @@ void WorkerPool::Team::work(int worker) {
     if (job.call == nullptr) return;
     const ChunkRange range = job.range();
     const std::uint32_t all = job.all;
-    execute_parts(ChunkPlan(range, options.workers), range.schedule, job.function(),
-                  {worker, seen.runners(), job.first}, worker);
+    execute_parts(ChunkPlan(range, options.workers), range, job.function(),
+                  {worker, seen.runners(), job.first, job.slices}, seen.number(), worker);
     answer(all);
   }
 }
@@ -131,7 +131,7 @@ void WorkerPool::Team::work(int worker) {
 
 // To workers 1 to runners - 1, the parts before `first` being done.
 void WorkerPool::Team::announce(const ChunkRange& range, ChunkFunction function, int runners, int first,
-                                bool is_crowded) {
+                                int slices, bool is_crowded) {
   job.begin = range.begin;
   job.end = range.end;
   job.chunk = range.chunk;
@@ -140,6 +140,7 @@ void WorkerPool::Team::announce(const ChunkRange& range, ChunkFunction function,
   job.call = function.call;
   job.context = function.context;
   job.first = static_cast<std::uint16_t>(first);
+  job.slices = static_cast<std::uint16_t>(slices);
   expected += static_cast<std::uint32_t>(runners - 1);
   job.all = expected;
   job.announced.store(Announcement(++number, runners, is_crowded), std::memory_order_seq_cst);

@@ -23,6 +23,10 @@
 // or another program has their processor), do them, and answer: a small job need not wait for a time slice.
 // Whoever fails to claim has nothing to do with that job, and does not touch it.
 //
+// Slices. Processors are not equally fast: two threads may share a core, or a core be a small one. Parts of a
+// long static job are cut into slices. Workers take those of their own part, in order, then those that are
+// left of others'; each is taken by raising the word of the worker whose part it is.
+//
 // Answers are counted modulo 2^32 and never reset: the caller writes into the job what the count is at its
 // end, hence the last worker knows that it is the last. Job 1 is the start of the threads; a job without a
 // function is the end.
@@ -77,8 +81,9 @@ struct WorkerPool::Team {
     void (*call)(const void* context, index_t begin, index_t end, int worker) = nullptr;
     const void* context = nullptr;
     std::atomic<Announcement> announced{Announcement(1, 0, false)};
-    std::uint32_t all = 0;    // the count of answers at its end
-    std::uint16_t first = 0;  // parts before this one are done
+    std::uint32_t all = 0;     // the count of answers at its end
+    std::uint16_t first = 0;   // parts before this one are done
+    std::uint16_t slices = 1;  // of each part
     std::uint8_t log2_align = 0;
     Schedule schedule = Schedule::Static;
     FutexWord bell{0};
@@ -94,8 +99,10 @@ struct WorkerPool::Team {
   } answers;
 
   // The last job of which a worker's part was claimed; written by the worker, or by the caller in its place.
+  // And how many slices of its part were taken, with the number of the job: a count of an earlier job is 0.
   struct alignas(cache_line) Claim {
     std::atomic<std::uint64_t> number{1};
+    std::atomic<std::uint64_t> slices{0};  // the number, and the count in the last 16 bits
   };
   std::vector<Claim> claims;  // of each worker
   // Whether a worker sleeps, or is about to; written by it where that changes.
@@ -137,16 +144,18 @@ struct WorkerPool::Team {
   void stop();
   bool forked() const;
   void work(int worker);
-  void announce(const ChunkRange& range, ChunkFunction function, int runners, int first, bool is_crowded);
+  void announce(const ChunkRange& range, ChunkFunction function, int runners, int first, int slices,
+                bool is_crowded);
   Announcement await_job(int worker, Announcement seen);
   void answer(std::uint32_t all);
   void await_answers();
 
   // worker_parts.cpp: parts of a job
   struct Parts {
-    int worker;    // whose parts: this one's, and every runners-th after it
-    int runners;   // that share all parts
-    int done = 0;  // parts before this one are done
+    int worker;      // whose parts: this one's, and every runners-th after it
+    int runners;     // that share all parts
+    int done = 0;    // parts before this one are done
+    int slices = 1;  // of each part
   };
   struct Alone {
     ChunkPlan::Count pieces = 0;  // that were run
@@ -154,11 +163,15 @@ struct WorkerPool::Team {
     bool is_finished = false;
   };
   bool claim(int worker, std::uint64_t job_number);
+  bool take_slice(int worker, std::uint64_t job_number, int slices, int& slice);
   ChunkPlan::Count execute(const ChunkPlan& plan, Schedule schedule, ChunkFunction function, int worker);
-  ChunkPlan::Count execute_parts(const ChunkPlan& plan, Schedule schedule, ChunkFunction function,
-                                 Parts parts, int self);
-  Alone execute_alone(const ChunkPlan& plan, Schedule schedule, ChunkFunction function, double alone_ns);
-  void take_over(const ChunkPlan& plan, Schedule schedule, ChunkFunction function, int runners, int done);
+  ChunkPlan::Count execute_slices(const ChunkPlan& plan, index_t align, ChunkFunction function, Parts parts,
+                                  std::uint64_t job_number);
+  ChunkPlan::Count execute_parts(const ChunkPlan& plan, const ChunkRange& range, ChunkFunction function,
+                                 Parts parts, std::uint64_t job_number, int self);
+  Alone execute_alone(const ChunkPlan& plan, const ChunkRange& range, ChunkFunction function,
+                      double alone_ns);
+  void take_over(const ChunkPlan& plan, const ChunkRange& range, ChunkFunction function, Parts parts);
   void capture_exception();
   std::exception_ptr take_error();
 
@@ -168,6 +181,7 @@ struct WorkerPool::Team {
   bool is_worth_handing_out(double alone_ns, std::int64_t ticks, ChunkPlan::Count done,
                             ChunkPlan::Count all) const;
   bool sleeps_one_of(int runners) const;
+  int slices_for(const ChunkRange& range, double cost_ns, int parts) const;
   int room();
 };
 

@@ -24,7 +24,8 @@ detail::WorkerPool& pool() {
                                     .pin = s.pin,
                                     .spin_us = s.spin_us,
                                     .shares_processors = s.threads == 0,  // a number that is given is kept
-                                    .share_ns = 2000});  // twice what it takes to hand work over
+                                    .share_ns = 2000,     // twice what it takes to hand work over
+                                    .slice_ns = 10000});  // a hundred times what it takes to take one
     detail::log_message(LogLevel::Info, "Threads: %d host threads%s; this process may use %d processors",
                         team->size(), s.pin ? ", each on one processor" : "", detail::usable_processors());
     // The end waits for the region under way, by taking a turn. A kernel that calls exit() must not wait for

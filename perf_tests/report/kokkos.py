@@ -34,7 +34,8 @@ def quoted(results):
 def races(results):
     """(machine, test, case, name of Kokkos, its result) wherever it took part in a race, also in races that were measured again
     without it."""
-    return [(machine, test, case, name, other) for machine, tests in results.tests.items() for test in tests + results.with_kokkos[machine]
+    raced_in = [(machine, tests + results.with_kokkos[machine]) for machine, tests in results.tests.items()] + [("host16", results.host16)]
+    return [(machine, test, case, name, other) for machine, tests in raced_in for test in tests
             for case in report.families(test["results"])
             for name, other in case["competitors"] if name.startswith("Kokkos")]
 

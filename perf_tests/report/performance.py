@@ -37,6 +37,8 @@ class Results:
     def __init__(self, folder):
         self.book = targets.load()
         self.tests = {machine: self.read_tests(folder, machine) for machine in ("h200", "host")}
+        # Races on all of 16 processors: beside Kokkos only.
+        self.host16 = self.read_tests(folder, "host16")
         # Races with Kokkos whose programs were measured again where it was not.
         self.with_kokkos = {machine: self.read_tests(folder / "kokkos", machine) for machine in self.tests}
         # What has a page of its own may have been measured on another GPU since: it counts neither here nor there.
@@ -259,10 +261,11 @@ def summary(results):
         lines += [f"- [Against code by hand, or the library to beat](#one-nvidia-h200), on the H200: the median of {len(ratios)} "
                   f"cases is {ratio(statistics.median(ratios))} of the baseline; {sum(r >= 0.98 for r in ratios)} reach 0.98.",
                   f"- [Worst](#every-case) of them: {worst}."]
-    races = sorted(kokkos.speed(case, other) for machine, _, case, _, other in kokkos.races(results) if machine == "h200")
-    if races:
-        lines.append(f"- [Against Kokkos](#kokkos), in {len(races)} races on the H200: {times(statistics.median(races))} times as "
-                     f"fast in the median, {times(races[0])} at least, {times(races[-1])} at most.")
+    for machine, place in {"h200": "the H200", "host16": "16 processors of a host"}.items():
+        races = sorted(kokkos.speed(case, other) for where, _, case, _, other in kokkos.races(results) if where == machine)
+        if races:
+            lines.append(f"- [Against Kokkos](#kokkos), in {len(races)} races on {place}: {times(statistics.median(races))} times as "
+                         f"fast in the median, {times(races[0])} at least, {times(races[-1])} at most.")
     rows = sweep_rows(results)
     if rows:
         told = "; ".join(f"{what}: {text}" for rule, what, _, text, *_ in rows if "rate_at_least" in rule)

@@ -295,6 +295,18 @@ void expect_nested() {
   EXPECT_EQ(values_of(target), expected);
 }
 
+// While it lives workers run their own parts only (devices/host/slices_test.cpp).
+TEST(ScatterView, CopiesOfWorkersAreKnownOfWhileTheyLive) {
+  ASSERT_FALSE(strata::detail::has_worker_copies());
+  {
+    const auto target = strata::create<Vector<double, strata::Threads>>("forces", 3);
+    const auto scatter = strata::scatter_view(target);
+    const auto same = scatter;
+    EXPECT_EQ(strata::detail::has_worker_copies(), strata::Threads::concurrency() > 1);
+  }
+  EXPECT_FALSE(strata::detail::has_worker_copies());
+}
+
 TEST(ScatterView, NestedLaunchesContributeToo) {
   expect_nested<strata::Threads, strata::Threads>();
   expect_nested<strata::Threads, strata::Serial>();

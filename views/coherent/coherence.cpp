@@ -310,7 +310,7 @@ Work Coherence::copy(CoherentState& array, const Box& box, MemoryId from, Memory
   QueueState& queue = queue_for(from, to, array.shape.bytes_of(box), after, lines);
   tracker.wait_for(queue, after);
   enqueue_copy(queue, array, box, from, to, from_base);
-  const Work work = tracker.add(queue, queue.record(), after, needs);
+  const Work work = tracker.add_copy(queue, after, needs);
   array.order(from).read(box, work);
   array.order(to).written(box, work);
   return work;

@@ -98,10 +98,14 @@ void WorkTracker::events_of(Work work, std::vector<Ref<EventState>>& events) {
   for (const Work before : open->after) events_of(before, events);
 }
 
-bool WorkTracker::is_idle(QueueState& queue) {
+bool WorkTracker::has_no_kernel(QueueState& queue) {
   Track& t = track(number_of(queue));
+  const auto are_copies = [&] {
+    return std::all_of(t.open.begin(), t.open.end(), [](const Open& open) { return open.is_copy; });
+  };
+  if (are_copies()) return true;  // no device is asked
   poll(t);
-  return t.open.empty();
+  return are_copies();
 }
 
 QueueState* WorkTracker::queue_that_ends_with(const WorkList& after) {
@@ -149,6 +153,12 @@ Work WorkTracker::add(QueueState& queue, const Ref<EventState>& event, const Wor
                       const NeededWorks& needs, std::vector<Ref<EventState>>&& events) {
   const Work work = add(queue, event, after, needs);
   track(work.queue).open.back().within = std::move(events);
+  return work;
+}
+
+Work WorkTracker::add_copy(QueueState& queue, const WorkList& after, const NeededWorks& needs) {
+  const Work work = add(queue, queue.record(), after, needs);
+  track(work.queue).open.back().is_copy = true;
   return work;
 }
 

@@ -36,8 +36,10 @@ class WorkTracker {
   Work add(QueueState& queue, const Ref<EventState>& event, const WorkList& after, const NeededWorks& needs,
            std::vector<Ref<EventState>>&& events);
   Work add(QueueState& queue, const WorkList& after) { return add(queue, queue.record(), after); }
-  /// Whether no work on `queue` is open.
-  bool is_idle(QueueState& queue);
+  /// The same of a copy.
+  Work add_copy(QueueState& queue, const WorkList& after, const NeededWorks& needs);
+  /// Whether no work on `queue` is open but copies.
+  bool has_no_kernel(QueueState& queue);
   /// The queue whose last work is in `after`, with nothing enqueued on it since, where all that is open of
   /// `after` is there: what follows it on that queue waits for nothing else. Otherwise null. Asks no device.
   QueueState* queue_that_ends_with(const WorkList& after);
@@ -99,6 +101,7 @@ class WorkTracker {
     WorkList after;
     NeededWorks needs;
     std::vector<Ref<EventState>> within = {};  // of work on several queues
+    bool is_copy = false;
   };
   struct Track {
     QueueState* queue = nullptr;  // kept while work is open

@@ -185,6 +185,26 @@ TEST_F(Tracked, WorkThatEndedAfterItCouldBeExtendedIsNotExtended) {
   EXPECT_EQ(tracker_.add(*one_, Ref<EventState>(new Event), {work}).number, work.number + 1);
 }
 
+// What is before a kernel on its queue may be copies: they are short there.
+TEST_F(Tracked, CopiesAreNoKernelsAndNoDeviceIsAskedForThem) {
+  struct OneEventQueue : IdleQueue {
+    Ref<EventState> record() override { return event; }
+    Ref<Event> event{new Event};
+  };
+  const Ref<OneEventQueue> queue(new OneEventQueue);
+  queue->event->is_complete = false;
+  const Work first = tracker_.add_copy(*queue, {}, {});
+  const Work second = tracker_.add_copy(*queue, {first}, {});
+
+  EXPECT_TRUE(tracker_.has_no_kernel(*queue));
+  EXPECT_EQ(queue->event->queries, 0);
+
+  static_cast<void>(tracker_.add(*queue, {second}));
+  EXPECT_FALSE(tracker_.has_no_kernel(*queue));
+  queue->event->is_complete = true;
+  EXPECT_TRUE(tracker_.has_no_kernel(*queue));
+}
+
 // Where work may follow: it waits for nothing else, and nobody else waits for it.
 TEST_F(Tracked, TheQueueThatEndsWithAllThatIsOpenMayBeFollowed) {
   const auto add_open = [&](QueueState& queue) {
@@ -192,16 +212,16 @@ TEST_F(Tracked, TheQueueThatEndsWithAllThatIsOpenMayBeFollowed) {
     event->is_complete = false;
     return std::pair(event, tracker_.add(queue, event, WorkList()));
   };
-  EXPECT_TRUE(tracker_.is_idle(*one_));
+  EXPECT_TRUE(tracker_.has_no_kernel(*one_));
   const auto [first_event, first] = add_open(*one_);
   EXPECT_EQ(tracker_.queue_that_ends_with({first}), one_.get());
-  EXPECT_FALSE(tracker_.is_idle(*one_));
+  EXPECT_FALSE(tracker_.has_no_kernel(*one_));
 
   const auto [other_event, other] = add_open(*other_);
   EXPECT_EQ(tracker_.queue_that_ends_with({first, other}), nullptr);  // it would wait for one of them
   EXPECT_EQ(tracker_.queue_that_ends_with({}), nullptr);
   other_event->is_complete = true;
-  EXPECT_TRUE(tracker_.is_idle(*other_));
+  EXPECT_TRUE(tracker_.has_no_kernel(*other_));
   EXPECT_EQ(tracker_.queue_that_ends_with({first, other}), one_.get());
 
   first_event->is_last = false;  // somebody has enqueued something

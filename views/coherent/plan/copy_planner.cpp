@@ -21,8 +21,9 @@ double time_of(const std::map<MemoryId, double>& times, MemoryId memory) {
 
 void CopyPlanner::read(int array, const Directory& directory, index_t element_bytes, MemoryId memory,
                        const Box& box) {
-  // The usual case costs no more than this.
-  if (!directory.lacks(memory, box)) return;
+  // The usual cases cost no more than this.
+  if (!directory.lacks(memory, box) || add_only_way(array, directory, element_bytes, memory, box)) return;
+  note_only_ways();
   Arrivals& arrivals = arrivals_.try_emplace(array, directory.domain()).first->second;
   const auto bytes_of = [&](const Box& part) {
     return static_cast<double>(part.size()) * static_cast<double>(element_bytes);
@@ -43,6 +44,40 @@ void CopyPlanner::read(int array, const Directory& directory, index_t element_by
       add(array, arrivals, part, way.through_host ? host_memory : way.from, memory, bytes_of(part));
     }
   }
+}
+
+// Where the memory lacks one part, which one other has: with nothing planned for the array there is no
+// choice.
+bool CopyPlanner::add_only_way(int array, const Directory& directory, index_t element_bytes, MemoryId memory,
+                               const Box& box) {
+  for (const PlannedCopy& copy : copies_)
+    if (copy.array == array) return false;
+  int parts = 0;
+  Box part;
+  MemorySet holders;
+  directory.map().visit(box, [&](const Box& now, MemorySet before) {
+    if (before.empty() || before.contains(memory)) return;
+    ++parts;
+    part = now;
+    holders = before;
+  });
+  MemoryId from = host_memory;
+  holders.visit([&](MemoryId holder) { from = holder; });
+  if (parts != 1 || holders != MemorySet{from} || !links_->joins(from, memory)) return false;
+  only_ways_.push_back({static_cast<int>(copies_.size()), &directory,
+                        static_cast<double>(part.size()) * static_cast<double>(element_bytes)});
+  copies_.push_back({array, part, from, memory, {}});
+  ends_.push_back(never);  // until it is noted
+  return true;
+}
+
+// Before a choice.
+void CopyPlanner::note_only_ways() {
+  for (const OnlyWay& way : only_ways_) {
+    const int array = copies_[static_cast<std::size_t>(way.copy)].array;
+    note(arrivals_.try_emplace(array, way.directory->domain()).first->second, way.copy, way.bytes);
+  }
+  only_ways_.clear();
 }
 
 CopyPlanner::Way CopyPlanner::choose(const Arrivals& arrivals, const Box& part, const Holders& holders,
@@ -88,12 +123,18 @@ std::vector<int> CopyPlanner::copies_to(const Arrivals& arrivals, MemoryId memor
 
 void CopyPlanner::add(int array, Arrivals& arrivals, const Box& box, MemoryId from, MemoryId to,
                       double bytes) {
-  const double end = arrival(arrivals, box, from, to, bytes);
   copies_.push_back({array, box, from, to, copies_to(arrivals, from, box)});
-  ends_.push_back(end);
-  sends_[from] = gets_[to] = end;
-  arrivals.copies[to].insert(static_cast<int>(copies_.size()) - 1, box);
-  arrivals.memories.update(box, [&](MemorySet memories) { return memories.with(to); });
+  ends_.push_back(never);
+  note(arrivals, static_cast<int>(copies_.size()) - 1, bytes);
+}
+
+// When a copy of the plan arrives, and that those after it may begin there.
+void CopyPlanner::note(Arrivals& arrivals, int number, double bytes) {
+  const PlannedCopy& copy = copies_[static_cast<std::size_t>(number)];
+  const double end = arrival(arrivals, copy.box, copy.from, copy.to, bytes);
+  ends_[static_cast<std::size_t>(number)] = sends_[copy.from] = gets_[copy.to] = end;
+  arrivals.copies[copy.to].insert(number, copy.box);
+  arrivals.memories.update(copy.box, [&](MemorySet memories) { return memories.with(copy.to); });
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

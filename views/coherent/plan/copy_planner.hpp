@@ -69,11 +69,23 @@ class CopyPlanner {
   double arrival(const Arrivals& arrivals, const Box& part, MemoryId from, MemoryId to, double bytes) const;
   std::vector<int> copies_to(const Arrivals& arrivals, MemoryId memory, const Box& part) const;
   void add(int array, Arrivals& arrivals, const Box& box, MemoryId from, MemoryId to, double bytes);
+  void note(Arrivals& arrivals, int copy, double bytes);
+  bool add_only_way(int array, const Directory& directory, index_t element_bytes, MemoryId memory,
+                    const Box& box);
+  void note_only_ways();
 
   const MemoryLinks* links_;
   Broadcast broadcast_;
-  std::map<int, Arrivals> arrivals_;
   std::vector<PlannedCopy> copies_;
+  // Of copies of which there was nothing to choose: when they arrive is not asked before another has a
+  // choice.
+  struct OnlyWay {
+    int copy;
+    const Directory* directory;
+    double bytes;
+  };
+  std::vector<OnlyWay> only_ways_;
+  std::map<int, Arrivals> arrivals_;
   std::vector<double> ends_;                 // of the copies, in seconds from the begin
   std::map<MemoryId, double> sends_, gets_;  // when a memory is done with the planned copies
 };

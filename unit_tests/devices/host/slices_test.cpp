@@ -1,0 +1,166 @@
+// Slices of parts: workers that are done take them from slower ones.
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <limits>
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <thread>
+
+#include <strata/devices/host/worker_copies.hpp>
+#include <strata/devices/serial/device.hpp>
+
+#include "worker_pools.hpp"
+
+namespace {
+
+using namespace strata_tests;
+using namespace std::chrono_literals;
+using strata::detail::AllocationRef;
+
+WorkerPool::Options in_slices(int workers) {
+  return {.workers = workers, .spin_us = 20, .share_ns = 1000, .slice_ns = 10'000};
+}
+
+void work_for(std::chrono::nanoseconds time) {
+  for (const auto end = std::chrono::steady_clock::now() + time; std::chrono::steady_clock::now() < end;) {
+  }
+}
+
+// 64 items that take 0.1 ms each, on the pool's own threads 4 times as long. The answer says which worker
+// ran each.
+class UnequalRun {
+ public:
+  explicit UnequalRun(WorkerPool& pool) : pool_(pool) {}
+
+  std::vector<int> operator()(const ChunkRange& range) const {
+    std::vector<int> workers(64, -1);
+    pool_.run(range,
+              erase([&workers, caller = std::this_thread::get_id()](index_t begin, index_t end, int worker) {
+                for (index_t i = begin; i < end; ++i) {
+                  if (std::this_thread::get_id() == caller) work_for(100us);
+                  else std::this_thread::sleep_for(400us);
+                  EXPECT_EQ(workers[static_cast<std::size_t>(i)], -1);
+                  workers[static_cast<std::size_t>(i)] = worker;
+                }
+              }));
+    return workers;
+  }
+
+ private:
+  WorkerPool& pool_;
+};
+// Of the items of worker 1's part.
+std::ptrdiff_t taken_from_worker_1(const std::vector<int>& workers) {
+  const auto part = static_cast<std::ptrdiff_t>(workers.size()) / 2;
+  return part - std::count(workers.begin() + part, workers.end(), 1);
+}
+
+// In several runs, as another program may have the caller's processor.
+std::ptrdiff_t most_taken(const UnequalRun& run) {
+  std::ptrdiff_t most = 0;
+  for (int repeat = 0; repeat < 20 && most <= 10; ++repeat)
+    most = std::max(most, taken_from_worker_1(run({0, 64})));
+  return most;
+}
+
+TEST(Slices, AreTakenFromASlowerWorkerOnceTheCostIsKnown) {
+  WorkerPool pool(in_slices(2));
+  const UnequalRun run(pool);
+
+  EXPECT_EQ(taken_from_worker_1(run({0, 64})), 0);  // where memory is touched first
+  EXPECT_GT(most_taken(run), 10);
+}
+
+TEST(Slices, OfRangesThatTheProgramCutsAreNone) {
+  WorkerPool pool(in_slices(2));
+  const UnequalRun run(pool);
+
+  for (int repeat = 0; repeat < 3; ++repeat) EXPECT_EQ(taken_from_worker_1(run({0, 64, 32})), 0);
+}
+
+TEST(Slices, AreLeftToTheirWorkersWhileTheseHaveCopies) {
+  {
+    WorkerPool pool(in_slices(2));
+    const UnequalRun run(pool);
+    static_cast<void>(run({0, 64}));
+    const AllocationRef copies(strata::Serial().backend().allocate(
+        {.bytes = 64, .label = "copies", .element_bytes = 8, .layout = nullptr}));
+    strata::detail::become_worker_copies(copies);
+    const AllocationRef another = copies;
+    EXPECT_TRUE(strata::detail::has_worker_copies());
+    for (int repeat = 0; repeat < 3; ++repeat) EXPECT_EQ(taken_from_worker_1(run({0, 64})), 0);
+  }
+
+  EXPECT_FALSE(strata::detail::has_worker_copies());
+  WorkerPool pool(in_slices(2));
+  const UnequalRun run(pool);
+  static_cast<void>(run({0, 64}));
+  EXPECT_GT(most_taken(run), 10);
+}
+
+TEST(Slices, AllAreRunWhereAnotherProgramHasAWorkersProcessor) {
+  WorkerPool::Options options = in_slices(3);
+  options.shares_processors = true;
+  WorkerPool pool(options);
+  const UnequalRun run(pool);
+
+  for (int repeat = 0; repeat < 10; ++repeat) {
+    const std::vector<int> workers = run({0, 64});
+    EXPECT_EQ(std::count(workers.begin(), workers.end(), -1), 0);
+  }
+}
+
+// Ranges that begin anywhere: each index once, and cuts where they may be.
+TEST(Slices, OfAnyRangeHaveEachIndexOnce) {
+  std::mt19937_64 random(20261128);
+  const auto up_to = [&](index_t most) { return std::uniform_int_distribution<index_t>(0, most)(random); };
+  constexpr index_t least = std::numeric_limits<index_t>::min(), most = std::numeric_limits<index_t>::max();
+  for (int round = 0; round < 40; ++round) {
+    WorkerPool pool(in_slices(2 + static_cast<int>(up_to(2))));
+    const index_t items = 1 + up_to(300), align = index_t{1} << up_to(5);
+    const index_t begins[] = {0, up_to(1000), -up_to(1000), least, least + up_to(100), most - items};
+    const index_t begin = begins[up_to(5)], end = begin + items;
+    SCOPED_TRACE(std::to_string(begin) + " .. " + std::to_string(end) + ", align " + std::to_string(align));
+    std::vector<std::atomic<int>> visits(static_cast<std::size_t>(items));
+    std::atomic<int> wrong{0};
+    const auto visit = erase([&](index_t from, index_t to, int worker) {
+      wrong += from >= to || worker != WorkerPool::current_worker();
+      if (items >= align * pool.size() * 2) wrong += from != begin && from % align != 0;
+      for (index_t i = from; i < to; ++i) ++visits[static_cast<std::size_t>(i - begin)];
+      work_for(worker == 0 ? 20us : 60us);
+    });
+
+    constexpr int repeats = 4;
+    for (int repeat = 0; repeat < repeats; ++repeat)
+      pool.run({begin, end, 0, align}, {visit.call, visit.context, 0, 10'000 * items});
+
+    EXPECT_EQ(wrong, 0);
+    for (const std::atomic<int>& count : visits) EXPECT_EQ(count, repeats);
+  }
+}
+
+TEST(Slices, ThatThrowEndTheRun) {
+  WorkerPool pool(in_slices(2));
+  std::optional<index_t> throws_at;
+  std::atomic<int> visited{0};
+  const auto body = erase([&](index_t begin, index_t end, int) {
+    for (index_t i = begin; i < end; ++i) {
+      work_for(20us);
+      if (throws_at == i) throw std::runtime_error("slice");
+      ++visited;
+    }
+  });
+  for (int repeat = 0; repeat < 3; ++repeat) pool.run({0, 64}, body);
+
+  for (const index_t at : {0, 31, 32, 63}) {
+    throws_at = at;
+    EXPECT_THROW(pool.run({0, 64}, body), std::runtime_error);
+    throws_at.reset();
+    visited = 0;
+    pool.run({0, 64}, body);
+    EXPECT_EQ(visited, 64);
+  }
+}
+
+}  // namespace
