@@ -27,7 +27,8 @@ struct ChunkFunction {
   void operator()(index_t begin, index_t end, int worker) const { call(context, begin, end, worker); }
 };
 
-/// How pieces are assigned to workers: before the run starts, or one by one as workers become free.
+/// How pieces are assigned to workers: before the run starts, or one by one as workers become free. Where a
+/// worker is done before others, executors may cut what these have not begun, and give it some.
 enum class Schedule : unsigned char { Static, Dynamic };
 
 /// The range [begin, end) of a run and how to cut it. Empty if end <= begin.
@@ -40,6 +41,8 @@ struct ChunkRange {
   /// least one such block per worker; a shorter range is cut anywhere, so that every worker has work.
   index_t align = 1;
   Schedule schedule = Schedule::Static;
+  /// Whether each call costs much besides its items: a static piece is then one call, never several.
+  bool whole_pieces = false;
 };
 
 /// The pieces of a ChunkRange, numbered 0 to count() - 1 in the order of their indices.

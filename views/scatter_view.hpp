@@ -196,7 +196,7 @@ class ScatterView {
     stride_ = (span_ + apart - 1) / apart * apart;
     if (workers_ == 1) return;
     copies_ = create<Copies>(target_.label(), (workers_ - 1) * stride_, uninitialized);
-    detail::become_worker_copies(copies_.allocation());
+    detail::mark_worker_copies(copies_.allocation());
     clear_copies();
   }
   // Each worker touches its own copy first, where the device gives piece k to worker k.

@@ -135,7 +135,8 @@ index_t first_row_of(const RowMap& row_map, index_t rows, index_t piece, index_t
   return low;
 }
 
-/// Work of host threads: calls the kernel for every row; each thread has its share of the entries.
+/// Work of host threads: calls the kernel for every row; each thread has its share of the entries, in pieces
+/// of which others may take some.
 template <class Kernel>
 struct BalancedRows {
   static constexpr bool waits = false;
@@ -143,7 +144,8 @@ struct BalancedRows {
   index_t rows;
 
   void operator()(const Runner& runner) const {
-    const Context context{*this, runner.workers, current_check};
+    constexpr index_t pieces_a_worker = 16;  // a power of two: shares do not depend on it
+    const Context context{*this, pieces_a_worker * runner.workers, current_check};
     const auto piece = [](const void* raw, index_t begin, index_t end, int) {
       const Context& c = *static_cast<const Context*>(raw);
       const PieceCheck scope(c.check);

@@ -107,6 +107,11 @@ std::vector<int> processors_of_this_thread() { return processors_of(0); }
 
 int processor_of_this_thread() { return sched_getcpu(); }
 
+int memory_node_of_this_thread() {
+  unsigned processor = 0, node = 0;
+  return syscall(SYS_getcpu, &processor, &node, nullptr) == 0 ? static_cast<int>(node) : 0;
+}
+
 bool bind_this_thread(const std::vector<int>& processors) {
   if (processors.empty()) return false;
   const auto highest = static_cast<std::size_t>(*std::max_element(processors.begin(), processors.end()));
@@ -128,6 +133,8 @@ std::vector<int> processors_of(int) { return {}; }
 std::vector<int> processors_of_this_thread() { return {}; }
 
 int processor_of_this_thread() { return -1; }
+
+int memory_node_of_this_thread() { return 0; }
 
 bool bind_this_thread(const std::vector<int>&) { return false; }
 

@@ -39,6 +39,9 @@ std::vector<int> processors_of(int thread);
 /// The processor the calling thread is on now, or -1 where that cannot be asked.
 int processor_of_this_thread();
 
+/// The number of the memory that is near to that processor; 0 where that is not known.
+int memory_node_of_this_thread();
+
 /// Lets the calling thread run on these processors only. Returns false if the system refuses (the processor
 /// was taken from the process meanwhile, or there is no affinity here); the thread then runs on as before.
 bool bind_this_thread(const std::vector<int>& processors);

@@ -33,7 +33,7 @@ class HostDevice final : public DeviceInstance {
   Ref<QueueState> default_queue_;
 };
 
-/// How its allocations are released.
+/// How a HostDevice releases an allocation.
 void release_host(Allocation& allocation) noexcept;
 
 /// Throws OutOfMemory, with the request and the largest allocations there. `reason` says why it does not

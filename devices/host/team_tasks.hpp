@@ -20,7 +20,7 @@ class TeamForTask {
   void operator()(const Runner& runner, const LaunchInfo& info) const {
     TaskCheck check;
     const Context context{body_, shape_, check.get()};
-    runner.run(runner.context, ChunkRange{0, shape_.teams(), shape_.chunk, 1, shape_.schedule},
+    runner.run(runner.context, ChunkRange{0, shape_.teams(), shape_.chunk, 1, shape_.schedule, true},
                {run, &context});
     check.throw_found(info);
   }
@@ -150,7 +150,7 @@ class TeamReduceTask : public ValueTask<Body, Reducer, Finish, TeamShape> {
     const TaskValues<Value> all(teams);
     context.contributions = all.data();
     const TeamShape& shape = context.range;
-    runner.run(runner.context, ChunkRange{0, teams, shape.chunk, 1, shape.schedule},
+    runner.run(runner.context, ChunkRange{0, teams, shape.chunk, 1, shape.schedule, true},
                {[](const void* raw, index_t begin, index_t end, int) {
                   const auto& c = *static_cast<const Context*>(raw);
                   contribute(c, begin, end, c.contributions + begin);

@@ -17,9 +17,11 @@ void release_copies(Allocation& allocation) noexcept {
 
 }  // namespace
 
-void become_worker_copies(const AllocationRef& allocation) {
+void mark_worker_copies(const AllocationRef& allocation) {
+  auto* const record = const_cast<Allocation*>(allocation.get());
+  if (record->release != release_host) return;
   num_worker_copies.fetch_add(1, std::memory_order_relaxed);
-  const_cast<Allocation*>(allocation.get())->release = release_copies;
+  record->release = release_copies;
 }
 
 bool has_worker_copies() { return num_worker_copies.load(std::memory_order_relaxed) > 0; }

@@ -8,8 +8,9 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// From now on, until it is released, an allocation of a host device is such memory.
-void become_worker_copies(const AllocationRef& allocation);
+/// Until it is released, an allocation of Threads or Tbb counts as such memory. (Other devices, which
+/// allocate otherwise, know themselves whose parts are whose.)
+void mark_worker_copies(const AllocationRef& allocation);
 
 /// Whether there is some.
 bool has_worker_copies();

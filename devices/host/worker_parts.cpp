@@ -63,43 +63,56 @@ ChunkPlan::Count WorkerPool::Team::execute(const ChunkPlan& plan, Schedule sched
 // The next slice of a worker's part of the job, or false where all are taken. Who takes one has claimed a
 // part of the job and not answered yet, so that the job is not over.
 bool WorkerPool::Team::take_slice(int worker, std::uint64_t job_number, int slices, int& slice) {
-  std::atomic<std::uint64_t>& word = claims[static_cast<std::size_t>(worker)].slices;
+  std::atomic<std::uint64_t>& word = claims[static_cast<std::size_t>(worker)].taken;
   std::uint64_t last = word.load(std::memory_order_relaxed);
   do {
     slice = last >> 16 == job_number ? static_cast<int>(last & 0xffff) : 0;
     if (slice == slices) return false;
   } while (!word.compare_exchange_weak(last, job_number << 16 | static_cast<std::uint64_t>(slice + 1),
                                        std::memory_order_relaxed));
+  if (slice + 1 == slices) dispenser.next.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
 
-// The slices of the part of parts.worker, then what is left of other parts. Returns how many. Only where
-// nothing depends on which worker runs what.
+// What is left of the slices of a part. Returns how many.
+ChunkPlan::Count WorkerPool::Team::execute_slices_of(int part, const ChunkPlan& plan, index_t align,
+                                                     ChunkFunction function, Parts parts,
+                                                     std::uint64_t job_number) {
+  using Count = ChunkPlan::Count;
+  const auto slices = static_cast<Count>(parts.slices);
+  const index_t begin = plan.begin(static_cast<Count>(part)), end = plan.end(static_cast<Count>(part));
+  // Where items are many cuts keep compilers' vectors where they are without: counted from the part's begin,
+  // or from the block that it begins in.
+  const index_t base = begin & -align;
+  const auto items = static_cast<Count>(end) - static_cast<Count>(base);
+  const Count grain = std::max(static_cast<Count>(align), items >= 64 * slices ? Count{64} : Count{1});
+  const auto cut = [&](Count s) {
+    if (s == slices) return end;
+    const Count ahead = items / slices * s + items % slices * s / slices;
+    return std::max(begin, static_cast<index_t>(static_cast<Count>(base) + ahead / grain * grain));
+  };
+  Count taken = 0;
+  for (int s = 0; take_slice(part, job_number, parts.slices, s); ++taken) {
+    if (events.failed.load(std::memory_order_relaxed)) return taken;
+    const index_t from = cut(static_cast<Count>(s)), to = cut(static_cast<Count>(s) + 1);
+    if (from < to) function(from, to, parts.worker);
+  }
+  return taken;
+}
+
+// The slices of the part of parts.worker, then what is left of others. Returns how many. Only where nothing
+// depends on which worker runs what.
 ChunkPlan::Count WorkerPool::Team::execute_slices(const ChunkPlan& plan, index_t align,
                                                   ChunkFunction function, Parts parts,
                                                   std::uint64_t job_number) {
   ChunkPlan::Count taken = 0;
   const auto all = static_cast<int>(plan.count());
-  const auto slices = static_cast<ChunkPlan::Count>(parts.slices);
+  const int first = parts.worker, step = first % 2 == 0 ? 1 : all - 1;  // half of them go the other way
   try {
-    for (int k = 0; k < all; ++k) {
-      const int part = (parts.worker + k) % all;
-      if (part < parts.done) continue;
-      const index_t begin = plan.begin(static_cast<ChunkPlan::Count>(part));
-      const index_t end = plan.end(static_cast<ChunkPlan::Count>(part));
-      const auto items = static_cast<ChunkPlan::Count>(end) - static_cast<ChunkPlan::Count>(begin);
-      const auto cut = [&](ChunkPlan::Count s) {
-        if (s == slices) return end;
-        const auto at = static_cast<index_t>(static_cast<ChunkPlan::Count>(begin) + items / slices * s +
-                                             items % slices * s / slices);
-        return std::max(begin, at & -align);
-      };
-      for (int s = 0; take_slice(part, job_number, parts.slices, s); ++taken) {
-        if (events.failed.load(std::memory_order_relaxed)) return taken;
-        const index_t from = cut(static_cast<ChunkPlan::Count>(s)),
-                      to = cut(static_cast<ChunkPlan::Count>(s) + 1);
-        if (from < to) function(from, to, parts.worker);
-      }
+    for (int k = 0, part = first; k < all; ++k, part = (part + step) % all) {
+      if (k > 0 && dispenser.next.load(std::memory_order_relaxed) >= plan.count()) break;
+      if (!has_nodes || nodes[static_cast<std::size_t>(part)] == nodes[static_cast<std::size_t>(first)])
+        taken += execute_slices_of(part, plan, align, function, parts, job_number);
     }
   } catch (...) {
     capture_exception();
@@ -108,8 +121,8 @@ ChunkPlan::Count WorkerPool::Team::execute_slices(const ChunkPlan& plan, index_t
 }
 
 // By the thread of worker `self`. Each part is done in the name of the worker whose it is: what kernels keep
-// for each worker then does not depend on how many run. (There are no slices where they keep some.) Returns
-// the number of pieces, or of slices.
+// for each worker then does not depend on how many run. Slices are done in the name of who takes them.
+// Returns the number of pieces, or of slices.
 ChunkPlan::Count WorkerPool::Team::execute_parts(const ChunkPlan& plan, const ChunkRange& range,
                                                  ChunkFunction function, Parts parts,
                                                  std::uint64_t job_number, int self) {
@@ -138,9 +151,9 @@ ChunkPlan::Count WorkerPool::Team::execute_parts(const ChunkPlan& plan, const Ch
   return pieces;
 }
 
-// Parts of a static job, or pieces of a dynamic one, one after the other by the caller. Ends early, after
-// one, two, four, ... of them, where it takes much longer than `alone_ns` and the rest, of two at least, is
-// worth handing out.
+// Parts of a static job, or pieces of a dynamic one, one after the other by the caller; those between two
+// looks at the clock at once, where it does not matter whose they are. Ends early, after one, two, four, ...
+// of them, where it takes much longer than `alone_ns` and the rest, of two at least, is worth handing out.
 WorkerPool::Team::Alone WorkerPool::Team::execute_alone(const ChunkPlan& plan, const ChunkRange& range,
                                                         ChunkFunction function, double alone_ns) {
   Alone alone;
@@ -162,16 +175,32 @@ WorkerPool::Team::Alone WorkerPool::Team::execute_alone(const ChunkPlan& plan, c
     }
   } else {
     const auto parts = std::min(static_cast<ChunkPlan::Count>(options.workers), plan.count());
-    while (static_cast<ChunkPlan::Count>(alone.done) < parts) {
-      alone.pieces += execute_parts(plan, range, function, {alone.done, options.workers}, number, 0);
-      ++alone.done;
-      const auto done = static_cast<ChunkPlan::Count>(alone.done);
+    const bool at_once = parts_are_anyones(range);
+    for (ChunkPlan::Count done = 0; done < parts;) {
+      if (at_once) {
+        const ChunkPlan::Count next_look = std::min(std::max(2 * done, ChunkPlan::Count{1}), parts);
+        execute_piece(plan.begin(done), plan.end(next_look - 1), function);
+        alone.pieces += next_look - done;
+        done = next_look;
+      } else {
+        alone.pieces += execute_parts(plan, range, function, {alone.done, options.workers}, number, 0);
+        ++done;
+      }
+      alone.done = static_cast<int>(done);
       if (events.failed.load(std::memory_order_relaxed)) break;
       if (done + 1 < parts && ends_early(done, parts)) return alone;
     }
   }
   alone.is_finished = true;
   return alone;
+}
+
+void WorkerPool::Team::execute_piece(index_t begin, index_t end, ChunkFunction function) {
+  try {
+    function(begin, end, 0);
+  } catch (...) {
+    capture_exception();
+  }
 }
 
 void WorkerPool::Team::capture_exception() {

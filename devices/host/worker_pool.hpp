@@ -10,7 +10,8 @@
 // before the return of run().
 // First touch: Schedule::Static cuts equal ranges into equal pieces and gives piece k to worker k modulo
 // size(), every time; in a pinned pool worker k > 0 stays on one processor, so memory that a worker touched
-// first stays near to it. Worker 0 is the caller, which is never pinned.
+// first stays near to it. Worker 0 is the caller, which is never pinned. With a `slice_ns` that holds for the
+// workers to which the same memory is near, as a whole.
 // Short runs: with a `share_ns` the team learns what runs of a kernel cost, and as many threads run as have
 // that much work: for the shortest the caller alone. They run the pieces of the others in the way of the next
 // lines. Other programs: a team that waits for a worker whose processor they have is slower than one thread.
@@ -29,6 +30,7 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include <strata/devices/chunk.hpp>
 
@@ -49,9 +51,11 @@ class WorkerPool {
     /// Nanoseconds of work for which a worker takes part: a run that costs less than so much for each goes
     /// over fewer. 0: all that have pieces take part in every run.
     int share_ns = 0;
-    /// Nanoseconds of work of a slice of a worker's part, which another may take; 0: parts have no slices.
-    /// Needs a `share_ns`.
+    /// Nanoseconds of work of a slice of a worker's part, which another may take; 0, or without a
+    /// `share_ns`: parts have no slices.
     int slice_ns = 0;
+    /// The number of the memory that is near to each worker; of a pinned pool empty: as the system says.
+    std::vector<int> nodes = {};
     /// Called once on every thread of the pool (workers 1 and up, not the callers of run()) before the
     /// constructor returns. What it throws, the constructor throws.
     std::function<void(int worker)> on_start = {};

@@ -60,7 +60,7 @@ void WorkerPool::Team::run(const ChunkRange& range, const ChunkPlan& plan, Chunk
     const int threads_with_room = room();
     runners = std::min(runners, threads_with_room);
     const bool is_whole = pieces == 0;
-    const int slices = is_whole && runners > 1 ? slices_for(range, alone_ns, parts) : 1;
+    const int slices = is_whole && runners > 1 ? slices_for(range, alone_ns, parts, runners) : 1;
     const Parts mine{0, runners, alone.done, slices};
     const std::int64_t call = read_ticks();
     if (runners > 1)
@@ -73,7 +73,7 @@ void WorkerPool::Team::run(const ChunkRange& range, const ChunkPlan& plan, Chunk
       all_pieces *= static_cast<ChunkPlan::Count>(slices);
     }
     if (runners > 1) {
-      if (options.shares_processors) take_over(plan, range, function, mine);
+      if (options.shares_processors || slices > 1) take_over(plan, range, function, mine);
       await_answers();
       if (is_whole && learns && alone_ns != LaunchCost::unknown)
         cost->try_several(static_cast<double>(read_ticks() - call) * ns_a_tick, alone_ns);
@@ -104,10 +104,17 @@ int WorkerPool::Team::workers_for(double cost_ns, int parts) {
   return wanted;
 }
 
+// Whether the parts of a run may be cut otherwise, and run by others than their workers: the program has not
+// cut it, and nothing is kept by worker.
+bool WorkerPool::Team::parts_are_anyones(const ChunkRange& range) const {
+  return options.slice_ns > 0 && range.schedule == Schedule::Static && range.chunk <= 0 &&
+         !range.whole_pieces && !has_worker_copies();
+}
+
 // Into how many slices each part of a run that costs so much is cut.
-int WorkerPool::Team::slices_for(const ChunkRange& range, double cost_ns, int parts) const {
-  if (options.slice_ns == 0 || cost_ns == LaunchCost::unknown || has_worker_copies()) return 1;
-  if (range.schedule == Schedule::Dynamic || range.chunk > 0) return 1;  // the program has cut it
+int WorkerPool::Team::slices_for(const ChunkRange& range, double cost_ns, int parts, int runners) const {
+  if (cost_ns == LaunchCost::unknown || !parts_are_anyones(range)) return 1;
+  if (has_nodes && runners < parts) return 1;  // some parts would be near to nobody
   const double items = static_cast<double>(range.end) - static_cast<double>(range.begin);
   const double most = std::min(most_slices, items / static_cast<double>(range.align) / parts);
   return static_cast<int>(std::max(1.0, std::min(cost_ns / options.slice_ns / parts, most)));

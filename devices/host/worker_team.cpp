@@ -53,6 +53,12 @@ WorkerPool::Team::Team(Options requested) : options(std::move(requested)) {
   if (options.workers > most_workers)
     throw Error("worker pool: asked for " + std::to_string(options.workers) + " workers; give " +
                 std::to_string(most_workers) + " at most");
+  if (options.slice_ns < 0)
+    throw Error("worker pool: asked for slices of " + std::to_string(options.slice_ns) +
+                " ns; give 0 (each part as a whole) or more");
+  if (!options.nodes.empty() && options.nodes.size() != static_cast<std::size_t>(options.workers))
+    throw Error("worker pool: given the memory nodes of " + std::to_string(options.nodes.size()) +
+                " workers; it has " + std::to_string(options.workers));
   claims = std::vector<Claim>(static_cast<std::size_t>(options.workers));
   asleep = std::vector<std::atomic<bool>>(static_cast<std::size_t>(options.workers));
   count_forks();
@@ -70,6 +76,9 @@ WorkerPool::Team::Team(Options requested) : options(std::move(requested)) {
 
 void WorkerPool::Team::start() {
   const TickLength tick;
+  nodes = options.nodes;
+  nodes.resize(static_cast<std::size_t>(options.workers));
+  note_node(0);
   expected = static_cast<std::uint32_t>(options.workers - 1);
   threads.reserve(static_cast<std::size_t>(options.workers - 1));
   try {
@@ -86,7 +95,14 @@ void WorkerPool::Team::start() {
     stop();
     std::rethrow_exception(error);
   }
+  has_nodes = std::any_of(nodes.begin(), nodes.end(), [&](int node) { return node != nodes.front(); });
   ns_a_tick = tick.measured();
+}
+
+// Of threads that may be anywhere all memory is as near.
+void WorkerPool::Team::note_node(int worker) {
+  if (options.pin && options.nodes.empty())
+    nodes[static_cast<std::size_t>(worker)] = memory_node_of_this_thread();
 }
 
 bool WorkerPool::Team::forked() const {
@@ -106,6 +122,7 @@ void WorkerPool::Team::work(int worker) {
   // Unpinned threads are bound too: they would otherwise inherit the mask of the constructing thread, which
   // may be a pinned worker. A refusal only costs speed.
   bind_this_thread(places[static_cast<std::size_t>(worker)]);
+  note_node(worker);
   try {
     if (options.on_start) options.on_start(worker);
   } catch (...) {

@@ -25,7 +25,7 @@
 //
 // Slices. Processors are not equally fast: two threads may share a core, or a core be a small one. Parts of a
 // long static job are cut into slices. Workers take those of their own part, in order, then those that are
-// left of others'; each is taken by raising the word of the worker whose part it is.
+// left of others' whose memory is as near; each is taken by raising the word of the worker whose part it is.
 //
 // Answers are counted modulo 2^32 and never reset: the caller writes into the job what the count is at its
 // end, hence the last worker knows that it is the last. Job 1 is the start of the threads; a job without a
@@ -36,7 +36,8 @@
 // why no wake-up is lost. Workers sleep on the bell, which is rung only for sleepers that are to take part.
 //
 // Cache lines. A warm run moves two lines between processors: the job with its announcement (caller to
-// workers), and the count of answers (workers to caller). Everything else is read-mostly or the caller's own.
+// workers), and the count of answers (workers to caller); one in slices those of parts, too. Everything else
+// is read-mostly or the caller's own.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -98,17 +99,19 @@ struct WorkerPool::Team {
     FutexWord done{0};
   } answers;
 
-  // The last job of which a worker's part was claimed; written by the worker, or by the caller in its place.
-  // And how many slices of its part were taken, with the number of the job: a count of an earlier job is 0.
   struct alignas(cache_line) Claim {
+    // The last job of which the worker's part was claimed; written by the worker, or by the caller in its
+    // place.
     std::atomic<std::uint64_t> number{1};
-    std::atomic<std::uint64_t> slices{0};  // the number, and the count in the last 16 bits
+    // How many slices of its part were taken, in the last 16 bits, of the job whose number is in the others;
+    // written by who takes one.
+    std::atomic<std::uint64_t> taken{0};
   };
   std::vector<Claim> claims;  // of each worker
   // Whether a worker sleeps, or is about to; written by it where that changes.
   std::vector<std::atomic<bool>> asleep;
 
-  // The next piece of a Dynamic job.
+  // The next piece of a Dynamic job; of one in slices, how many parts are taken as a whole.
   struct alignas(cache_line) Dispenser {
     std::atomic<ChunkPlan::Count> next{0};
   } dispenser;
@@ -135,6 +138,8 @@ struct WorkerPool::Team {
   std::atomic<bool> said_room{false};
   unsigned generation;
   std::vector<std::vector<int>> places;  // the processors of each worker
+  std::vector<int> nodes;                // the memory that is near to each
+  bool has_nodes = false;                // not all the same
   std::vector<std::thread> threads;
 
   explicit Team(Options requested);
@@ -142,6 +147,7 @@ struct WorkerPool::Team {
   // worker_team.cpp: start and end, jobs
   void start();
   void stop();
+  void note_node(int worker);
   bool forked() const;
   void work(int worker);
   void announce(const ChunkRange& range, ChunkFunction function, int runners, int first, int slices,
@@ -167,10 +173,13 @@ struct WorkerPool::Team {
   ChunkPlan::Count execute(const ChunkPlan& plan, Schedule schedule, ChunkFunction function, int worker);
   ChunkPlan::Count execute_slices(const ChunkPlan& plan, index_t align, ChunkFunction function, Parts parts,
                                   std::uint64_t job_number);
+  ChunkPlan::Count execute_slices_of(int part, const ChunkPlan& plan, index_t align, ChunkFunction function,
+                                     Parts parts, std::uint64_t job_number);
   ChunkPlan::Count execute_parts(const ChunkPlan& plan, const ChunkRange& range, ChunkFunction function,
                                  Parts parts, std::uint64_t job_number, int self);
   Alone execute_alone(const ChunkPlan& plan, const ChunkRange& range, ChunkFunction function,
                       double alone_ns);
+  void execute_piece(index_t begin, index_t end, ChunkFunction function);
   void take_over(const ChunkPlan& plan, const ChunkRange& range, ChunkFunction function, Parts parts);
   void capture_exception();
   std::exception_ptr take_error();
@@ -181,7 +190,8 @@ struct WorkerPool::Team {
   bool is_worth_handing_out(double alone_ns, std::int64_t ticks, ChunkPlan::Count done,
                             ChunkPlan::Count all) const;
   bool sleeps_one_of(int runners) const;
-  int slices_for(const ChunkRange& range, double cost_ns, int parts) const;
+  bool parts_are_anyones(const ChunkRange& range) const;
+  int slices_for(const ChunkRange& range, double cost_ns, int parts, int runners) const;
   int room();
 };
 

@@ -277,7 +277,7 @@ void CallState::plan_reads() {
   CopyLines lines;
   for (const Part& part : parts_)
     if (!part.is_host && &part.queue->instance() == part.device &&
-        coherence.tracker.has_no_kernel(*part.queue))
+        coherence.tracker.has_only_copies(*part.queue))
       lines.before.push_back({part.memory, part.queue, !copies_explicit_});
   coherence.enqueue(planner.copies(), arrays, lines);
 }

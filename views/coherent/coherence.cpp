@@ -291,7 +291,9 @@ QueueState& Coherence::queue_for(MemoryId from, MemoryId to, index_t bytes, cons
   DeviceMemory& memory = memories[is_upload ? to : from];
   const bool is_short = memories.links().is_short(from, to, static_cast<double>(bytes));
   for (const CopyLines::Line& line : lines.before)
-    if (is_upload && line.memory == to && (is_short || line.takes_long_copies())) return *line.queue;
+    if (is_upload && line.memory == to && (is_short || line.takes_long_copies()) &&
+        !tracker.waits_elsewhere(*line.queue, after))
+      return *line.queue;
   if (is_short) {
     QueueState* const last =
         is_upload || !lines.after_kernels ? nullptr : tracker.queue_that_ends_with(after);

@@ -98,7 +98,7 @@ void WorkTracker::events_of(Work work, std::vector<Ref<EventState>>& events) {
   for (const Work before : open->after) events_of(before, events);
 }
 
-bool WorkTracker::has_no_kernel(QueueState& queue) {
+bool WorkTracker::has_only_copies(QueueState& queue) {
   Track& t = track(number_of(queue));
   const auto are_copies = [&] {
     return std::all_of(t.open.begin(), t.open.end(), [](const Open& open) { return open.is_copy; });
@@ -154,6 +154,12 @@ Work WorkTracker::add(QueueState& queue, const Ref<EventState>& event, const Wor
   const Work work = add(queue, event, after, needs);
   track(work.queue).open.back().within = std::move(events);
   return work;
+}
+
+bool WorkTracker::waits_elsewhere(QueueState& queue, const WorkList& after) {
+  const int mine = number_of(queue);
+  return std::any_of(after.begin(), after.end(),
+                     [&](Work work) { return work.queue != mine && find(work) != nullptr; });
 }
 
 Work WorkTracker::add_copy(QueueState& queue, const WorkList& after, const NeededWorks& needs) {

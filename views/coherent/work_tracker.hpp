@@ -38,8 +38,10 @@ class WorkTracker {
   Work add(QueueState& queue, const WorkList& after) { return add(queue, queue.record(), after); }
   /// The same of a copy.
   Work add_copy(QueueState& queue, const WorkList& after, const NeededWorks& needs);
-  /// Whether no work on `queue` is open but copies.
-  bool has_no_kernel(QueueState& queue);
+  /// Whether all work that is open on `queue` are copies.
+  bool has_only_copies(QueueState& queue);
+  /// Whether some of the work is open on other queues than this.
+  bool waits_elsewhere(QueueState& queue, const WorkList& after);
   /// The queue whose last work is in `after`, with nothing enqueued on it since, where all that is open of
   /// `after` is there: what follows it on that queue waits for nothing else. Otherwise null. Asks no device.
   QueueState* queue_that_ends_with(const WorkList& after);

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include <strata/core/error.hpp>
 #include <strata/devices/host/worker_copies.hpp>
 #include <strata/devices/serial/device.hpp>
 
@@ -72,6 +73,32 @@ TEST(Slices, AreTakenFromASlowerWorkerOnceTheCostIsKnown) {
   EXPECT_GT(most_taken(run), 10);
 }
 
+// What a worker has touched first stays near to those who use it.
+TEST(Slices, AreLeftToWorkersToWhomTheSameMemoryIsNear) {
+  for (const bool same : {true, false}) {
+    WorkerPool::Options options = in_slices(2);
+    options.nodes = {7, same ? 7 : 8};
+    WorkerPool pool(options);
+    const UnequalRun run(pool);
+    static_cast<void>(run({0, 64}));
+    if (same) EXPECT_GT(most_taken(run), 10);
+    else EXPECT_EQ(taken_from_worker_1(run({0, 64})), 0);
+  }
+}
+
+TEST(Slices, OfPiecesThatAreToBeOneCallAreNone) {
+  WorkerPool pool(in_slices(2));
+  const UnequalRun run(pool);
+  const ChunkRange whole{0, 64, 0, 1, Schedule::Static, true};
+
+  for (int repeat = 0; repeat < 3; ++repeat) EXPECT_EQ(taken_from_worker_1(run(whole)), 0);
+}
+
+TEST(Slices, NeedOptionsThatMakeSense) {
+  EXPECT_THROW(WorkerPool({.workers = 2, .share_ns = 1000, .slice_ns = -1}), strata::Error);
+  EXPECT_THROW(WorkerPool({.workers = 2, .share_ns = 1000, .slice_ns = 1, .nodes = {0}}), strata::Error);
+}
+
 TEST(Slices, OfRangesThatTheProgramCutsAreNone) {
   WorkerPool pool(in_slices(2));
   const UnequalRun run(pool);
@@ -86,7 +113,7 @@ TEST(Slices, AreLeftToTheirWorkersWhileTheseHaveCopies) {
     static_cast<void>(run({0, 64}));
     const AllocationRef copies(strata::Serial().backend().allocate(
         {.bytes = 64, .label = "copies", .element_bytes = 8, .layout = nullptr}));
-    strata::detail::become_worker_copies(copies);
+    strata::detail::mark_worker_copies(copies);
     const AllocationRef another = copies;
     EXPECT_TRUE(strata::detail::has_worker_copies());
     for (int repeat = 0; repeat < 3; ++repeat) EXPECT_EQ(taken_from_worker_1(run({0, 64})), 0);
@@ -99,16 +126,38 @@ TEST(Slices, AreLeftToTheirWorkersWhileTheseHaveCopies) {
   EXPECT_GT(most_taken(run), 10);
 }
 
-TEST(Slices, AllAreRunWhereAnotherProgramHasAWorkersProcessor) {
-  WorkerPool::Options options = in_slices(3);
-  options.shares_processors = true;
-  WorkerPool pool(options);
-  const UnequalRun run(pool);
-
-  for (int repeat = 0; repeat < 10; ++repeat) {
-    const std::vector<int> workers = run({0, 64});
-    EXPECT_EQ(std::count(workers.begin(), workers.end(), -1), 0);
+// Of workers that begin late the slices are gone, and the caller answers for those that have not begun.
+TEST(Slices, AllAreRunWhereWorkersSleepBetweenRuns) {
+  for (const bool shares : {false, true}) {
+    WorkerPool::Options options = in_slices(4);
+    options.spin_us = 0;
+    options.shares_processors = shares;
+    WorkerPool pool(options);
+    const UnequalRun run(pool);
+    for (int repeat = 0; repeat < 20; ++repeat) {
+      const std::vector<int> workers = run({0, 64});
+      EXPECT_EQ(std::count(workers.begin(), workers.end(), -1), 0);
+    }
   }
+}
+
+TEST(Slices, OfRunsFromSeveralThreadsAndWithinOthers) {
+  WorkerPool pool(in_slices(3));
+  std::atomic<index_t> sum{0};
+  const auto body = erase([&](index_t begin, index_t end, int) {
+    for (index_t i = begin; i < end; ++i) {
+      work_for(3us);
+      pool.run({0, 2}, erase([&](index_t from, index_t to, int) { sum += (to - from) * i; }));
+    }
+  });
+  std::vector<std::thread> submitters;
+  for (int s = 0; s < 3; ++s)
+    submitters.emplace_back([&] {
+      for (int repeat = 0; repeat < 10; ++repeat) pool.run({0, 100}, body);
+    });
+  for (std::thread& each : submitters) each.join();
+
+  EXPECT_EQ(sum, 3 * 10 * 2 * sum_to(100));
 }
 
 // Ranges that begin anywhere: each index once, and cuts where they may be.
@@ -116,6 +165,7 @@ TEST(Slices, OfAnyRangeHaveEachIndexOnce) {
   std::mt19937_64 random(20261128);
   const auto up_to = [&](index_t most) { return std::uniform_int_distribution<index_t>(0, most)(random); };
   constexpr index_t least = std::numeric_limits<index_t>::min(), most = std::numeric_limits<index_t>::max();
+  int most_calls = 0;
   for (int round = 0; round < 40; ++round) {
     WorkerPool pool(in_slices(2 + static_cast<int>(up_to(2))));
     const index_t items = 1 + up_to(300), align = index_t{1} << up_to(5);
@@ -123,21 +173,46 @@ TEST(Slices, OfAnyRangeHaveEachIndexOnce) {
     const index_t begin = begins[up_to(5)], end = begin + items;
     SCOPED_TRACE(std::to_string(begin) + " .. " + std::to_string(end) + ", align " + std::to_string(align));
     std::vector<std::atomic<int>> visits(static_cast<std::size_t>(items));
-    std::atomic<int> wrong{0};
+    std::atomic<int> wrong{0}, calls{0};
     const auto visit = erase([&](index_t from, index_t to, int worker) {
+      ++calls;
       wrong += from >= to || worker != WorkerPool::current_worker();
       if (items >= align * pool.size() * 2) wrong += from != begin && from % align != 0;
       for (index_t i = from; i < to; ++i) ++visits[static_cast<std::size_t>(i - begin)];
-      work_for(worker == 0 ? 20us : 60us);
+      work_for((worker == 0 ? 1us : 3us) * (to - from));
     });
 
     constexpr int repeats = 4;
-    for (int repeat = 0; repeat < repeats; ++repeat)
-      pool.run({begin, end, 0, align}, {visit.call, visit.context, 0, 10'000 * items});
-
+    for (int repeat = 0; repeat < repeats; ++repeat) pool.run({begin, end, 0, align}, visit);
+    most_calls = std::max(most_calls, calls / pool.size());
     EXPECT_EQ(wrong, 0);
     for (const std::atomic<int>& count : visits) EXPECT_EQ(count, repeats);
   }
+  EXPECT_GT(most_calls, 3 * 8);  // of three runs in slices
+}
+
+TEST(ShortRunsInSlices, TheCallerRunsSeveralPartsAtOnceWhereWorkersHaveNoCopies) {
+  WorkerPool pool(in_slices(16));
+  const auto run = [&] {
+    std::atomic<int> calls{0}, items{0};
+    pool.run({-3, 30}, erase([&](index_t begin, index_t end, int) {
+               ++calls;
+               items += static_cast<int>(end - begin);
+             }));
+    EXPECT_EQ(items, 33);
+    return calls.load();
+  };
+  const auto least_calls = [&] {  // not of runs that another program held up
+    int least = run();
+    for (int repeat = 0; repeat < 100; ++repeat) least = std::min(least, run());
+    return least;
+  };
+
+  EXPECT_EQ(least_calls(), 5);  // 1, 1, 2, 4 and 8 parts
+  const AllocationRef copies(strata::Serial().backend().allocate(
+      {.bytes = 64, .label = "copies", .element_bytes = 8, .layout = nullptr}));
+  strata::detail::mark_worker_copies(copies);
+  EXPECT_EQ(least_calls(), 16);
 }
 
 TEST(Slices, ThatThrowEndTheRun) {

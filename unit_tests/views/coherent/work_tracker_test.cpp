@@ -196,13 +196,24 @@ TEST_F(Tracked, CopiesAreNoKernelsAndNoDeviceIsAskedForThem) {
   const Work first = tracker_.add_copy(*queue, {}, {});
   const Work second = tracker_.add_copy(*queue, {first}, {});
 
-  EXPECT_TRUE(tracker_.has_no_kernel(*queue));
+  EXPECT_TRUE(tracker_.has_only_copies(*queue));
   EXPECT_EQ(queue->event->queries, 0);
 
   static_cast<void>(tracker_.add(*queue, {second}));
-  EXPECT_FALSE(tracker_.has_no_kernel(*queue));
+  EXPECT_FALSE(tracker_.has_only_copies(*queue));
   queue->event->is_complete = true;
-  EXPECT_TRUE(tracker_.has_no_kernel(*queue));
+  EXPECT_TRUE(tracker_.has_only_copies(*queue));
+}
+
+TEST_F(Tracked, WorkOfOtherQueuesIsWaitedForAsLongAsItIsOpen) {
+  const Ref<Event> event(new Event);
+  event->is_complete = false;
+  const Work work = tracker_.add(*one_, event, WorkList());
+
+  EXPECT_FALSE(tracker_.waits_elsewhere(*one_, {work}));
+  EXPECT_TRUE(tracker_.waits_elsewhere(*other_, {work}));
+  event->is_complete = true;
+  EXPECT_FALSE(tracker_.waits_elsewhere(*other_, {work}));
 }
 
 // Where work may follow: it waits for nothing else, and nobody else waits for it.
@@ -212,16 +223,16 @@ TEST_F(Tracked, TheQueueThatEndsWithAllThatIsOpenMayBeFollowed) {
     event->is_complete = false;
     return std::pair(event, tracker_.add(queue, event, WorkList()));
   };
-  EXPECT_TRUE(tracker_.has_no_kernel(*one_));
+  EXPECT_TRUE(tracker_.has_only_copies(*one_));
   const auto [first_event, first] = add_open(*one_);
   EXPECT_EQ(tracker_.queue_that_ends_with({first}), one_.get());
-  EXPECT_FALSE(tracker_.has_no_kernel(*one_));
+  EXPECT_FALSE(tracker_.has_only_copies(*one_));
 
   const auto [other_event, other] = add_open(*other_);
   EXPECT_EQ(tracker_.queue_that_ends_with({first, other}), nullptr);  // it would wait for one of them
   EXPECT_EQ(tracker_.queue_that_ends_with({}), nullptr);
   other_event->is_complete = true;
-  EXPECT_TRUE(tracker_.has_no_kernel(*other_));
+  EXPECT_TRUE(tracker_.has_only_copies(*other_));
   EXPECT_EQ(tracker_.queue_that_ends_with({first, other}), one_.get());
 
   first_event->is_last = false;  // somebody has enqueued something

@@ -50,22 +50,22 @@ void CopyPlanner::read(int array, const Directory& directory, index_t element_by
 // choice.
 bool CopyPlanner::add_only_way(int array, const Directory& directory, index_t element_bytes, MemoryId memory,
                                const Box& box) {
-  for (const PlannedCopy& copy : copies_)
-    if (copy.array == array) return false;
+  if (std::find(planned_.begin(), planned_.end(), array) != planned_.end()) return false;
   int parts = 0;
   Box part;
   MemorySet holders;
   directory.map().visit(box, [&](const Box& now, MemorySet before) {
-    if (before.empty() || before.contains(memory)) return;
-    ++parts;
+    if (before.empty() || before.contains(memory)) return true;
     part = now;
     holders = before;
+    return ++parts < 2;
   });
   MemoryId from = host_memory;
   holders.visit([&](MemoryId holder) { from = holder; });
   if (parts != 1 || holders != MemorySet{from} || !links_->joins(from, memory)) return false;
   only_ways_.push_back({static_cast<int>(copies_.size()), &directory,
                         static_cast<double>(part.size()) * static_cast<double>(element_bytes)});
+  planned_.push_back(array);
   copies_.push_back({array, part, from, memory, {}});
   ends_.push_back(never);  // until it is noted
   return true;
@@ -123,6 +123,7 @@ std::vector<int> CopyPlanner::copies_to(const Arrivals& arrivals, MemoryId memor
 
 void CopyPlanner::add(int array, Arrivals& arrivals, const Box& box, MemoryId from, MemoryId to,
                       double bytes) {
+  if (std::find(planned_.begin(), planned_.end(), array) == planned_.end()) planned_.push_back(array);
   copies_.push_back({array, box, from, to, copies_to(arrivals, from, box)});
   ends_.push_back(never);
   note(arrivals, static_cast<int>(copies_.size()) - 1, bytes);

@@ -77,6 +77,7 @@ class CopyPlanner {
   const MemoryLinks* links_;
   Broadcast broadcast_;
   std::vector<PlannedCopy> copies_;
+  std::vector<int> planned_;  // the arrays that have some
   // Of copies of which there was nothing to choose: when they arrive is not asked before another has a
   // choice.
   struct OnlyWay {

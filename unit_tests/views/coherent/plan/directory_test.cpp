@@ -190,6 +190,23 @@ TEST(CopyPlanner, TakesTheCheapestSource) {
   EXPECT_EQ(fast_peer.copies()[0].from, 1);
 }
 
+// Also those of which there was no choice.
+TEST(CopyPlanner, TakesTheSourceThatHasNoOtherArraysToSend) {
+  const MemoryLinks links = links_of(4, true);
+  Directory only_in_1(line(0, 1 << 20), {}), in_both(line(0, 1 << 20), {});
+  only_in_1.written(1, line(0, 1 << 20));
+  in_both.written(1, line(0, 1 << 20));
+  in_both.copied(2, line(0, 1 << 20));
+
+  CopyPlanner planner(links);
+  planner.read(0, only_in_1, 8, 3, line(0, 1 << 20));
+  planner.read(1, in_both, 8, 4, line(0, 1 << 20));
+
+  ASSERT_EQ(planner.copies().size(), 2U);
+  EXPECT_EQ(planner.copies()[0].from, 1);
+  EXPECT_EQ(planner.copies()[1].from, 2);
+}
+
 TEST(CopyPlanner, CopiesToTheSameMemoryOnce) {
   const MemoryLinks links = links_of(1, true);
   const Directory where(line(0, 100), {host_memory});
