@@ -57,14 +57,13 @@ void WorkerPool::Team::run(const ChunkRange& range, const ChunkPlan& plan, Chunk
     runners = parts;
   }
   if (!alone.is_finished) {
-    const int threads_with_room = room();
-    runners = std::min(runners, threads_with_room);
+    const int most = room();
+    runners = std::min(runners, most);
     const bool is_whole = pieces == 0;
     const int slices = is_whole && runners > 1 ? slices_for(range, alone_ns, parts, runners) : 1;
     const Parts mine{0, runners, alone.done, slices};
     const std::int64_t call = read_ticks();
-    if (runners > 1)
-      announce(range, function, runners, alone.done, slices, threads_with_room < options.workers);
+    if (runners > 1) announce(range, function, runners, alone.done, slices, most < options.workers);
     if (is_whole) begin = read_ticks();
     const ChunkPlan::Count own = execute_parts(plan, range, function, mine, number, 0);
     if (is_whole) {
@@ -78,6 +77,7 @@ void WorkerPool::Team::run(const ChunkRange& range, const ChunkPlan& plan, Chunk
       if (is_whole && learns && alone_ns != LaunchCost::unknown)
         cost->try_several(static_cast<double>(read_ticks() - call) * ns_a_tick, alone_ns);
     }
+    look_for_room();
   }
   if (learns && pieces > 0 && end > begin && !events.failed.load(std::memory_order_relaxed))
     cost->learn(work, static_cast<double>(end - begin) * ns_a_tick * static_cast<double>(all_pieces) /
@@ -134,18 +134,27 @@ bool WorkerPool::Team::sleeps_one_of(int runners) const {
   return false;
 }
 
-// All of them, less those whose processors other programs want.
-int WorkerPool::Team::room() {
-  if (!options.shares_processors || options.workers == 1) return options.workers;
+// All of them, less those whose processors other programs wanted at the end of the last run, unless that is
+// long ago.
+int WorkerPool::Team::room() const {
+  constexpr double long_ns = 200e6;
+  const bool is_known = static_cast<double>(read_ticks() - last_look) * ns_a_tick < long_ns;
+  return is_known ? std::min(threads_with_room, options.workers) : options.workers;
+}
+
+// At the end of a run: threads of other libraries, which look for work for a while when they have none, as
+// those of oneTBB and OpenMP do, may run at its begin, and do no harm.
+void WorkerPool::Team::look_for_room() {
+  if (!options.shares_processors || options.workers == 1) return;
   const int awake = options.workers - events.sleepers.load(std::memory_order_relaxed);
-  const int threads_with_room = others.room_for(options.workers, awake);
+  threads_with_room = others.room_for(options.workers, awake);
+  last_look = read_ticks();
   if (threads_with_room < options.workers && !said_room.exchange(true, std::memory_order_relaxed))
     log_message(
         LogLevel::Info,
         "other threads run: launches on Threads use %d of %d threads now, and as many as there is room for "
         "from here on; STRATA_THREADS=%d keeps all",
         threads_with_room, options.workers, options.workers);
-  return threads_with_room;
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

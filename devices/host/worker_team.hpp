@@ -133,8 +133,10 @@ struct WorkerPool::Team {
 
   Options options;
   int processors;
-  bool crowded;          // more workers than processors
-  OtherPrograms others;  // looked at where the pool shares processors
+  bool crowded;                          // more workers than processors
+  OtherPrograms others;                  // looked at where the pool shares processors
+  int threads_with_room = most_workers;  // at the last look
+  std::int64_t last_look = 0;            // in ticks
   std::atomic<bool> said_room{false};
   unsigned generation;
   std::vector<std::vector<int>> places;  // the processors of each worker
@@ -192,7 +194,8 @@ struct WorkerPool::Team {
   bool sleeps_one_of(int runners) const;
   bool parts_are_anyones(const ChunkRange& range) const;
   int slices_for(const ChunkRange& range, double cost_ns, int parts, int runners) const;
-  int room();
+  int room() const;
+  void look_for_room();
 };
 
 }  // namespace strata::inline STRATA_ABI::detail

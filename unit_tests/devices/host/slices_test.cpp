@@ -192,7 +192,9 @@ TEST(Slices, OfAnyRangeHaveEachIndexOnce) {
 }
 
 TEST(ShortRunsInSlices, TheCallerRunsSeveralPartsAtOnceWhereWorkersHaveNoCopies) {
-  WorkerPool pool(in_slices(16));
+  WorkerPool::Options options = in_slices(16);
+  options.share_ns = 1'000'000;
+  WorkerPool pool(options);
   const auto run = [&] {
     std::atomic<int> calls{0}, items{0};
     pool.run({-3, 30}, erase([&](index_t begin, index_t end, int) {
