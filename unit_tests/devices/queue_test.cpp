@@ -116,6 +116,26 @@ TYPED_TEST(QueueTest, RecordedEventIsCompleteWhenTheWorkBeforeItIsDone) {
   for (int i = 0; i < 50; ++i) EXPECT_EQ(host(i), 3);
 }
 
+// To the host go elements that lie apart, by functions of the host on GPUs; back go a few that lie together,
+// from pageable memory, which CUDA may read when the copy is enqueued.
+TYPED_TEST(QueueTest, ACopyToTheDeviceBringsWhatCopiesBeforeItWriteToTheHost) {
+  using Device1 = typename TestFixture::Array;
+  const index_t n = 200'000;
+  const Queue<TypeParam> queue, other;
+  const auto x = create<Device1>("x", n, on(queue)), few = create<Device1>("few", 8, on(queue));
+  const auto host = create<MDArray<int, Serial, rank<2>>>("host", n, 4);
+  const auto row = subview(host, n - 2, everything);
+  for (int k = 1; k < 20; ++k) {
+    parallel_for(on(queue), n, with(Set{k}, x));
+    deep_copy(queue, subview(host, everything, 1), x);
+    other.wait_for(queue.record());
+    deep_copy(other, subview(few, range(0, 4)), row);
+    other.wait();
+    EXPECT_EQ(elements(few), (std::vector<int>{0, k, 0, 0, 0, 0, 0, 0}));
+    queue.wait();
+  }
+}
+
 TYPED_TEST(QueueTest, EventThatWasNeverRecordedIsComplete) {
   const Queue<TypeParam> queue;
   const Event nothing;

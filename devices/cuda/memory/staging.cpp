@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -36,16 +38,64 @@ Runner copy_threads() {
   return {run_pieces, nullptr, pool.size()};
 }
 
+// Bytes of the host's memory that callbacks are still to write.
+struct HostBytes {
+  const char* begin = nullptr;
+  const char* end = nullptr;
+  friend bool operator==(const HostBytes&, const HostBytes&) = default;
+};
+class OpenWrites {
+ public:
+  static OpenWrites& get() {
+    static OpenWrites& writes = *new OpenWrites;  // callbacks may come as late as the end of the process
+    return writes;
+  }
+  void add(const HostBytes& bytes) {
+    const std::lock_guard lock(mutex_);
+    open_.push_back(bytes);
+    count_.store(open_.size(), std::memory_order_release);
+  }
+  void remove(const HostBytes& bytes) {
+    const std::lock_guard lock(mutex_);
+    open_.erase(std::find(open_.begin(), open_.end(), bytes));
+    count_.store(open_.size(), std::memory_order_release);
+  }
+  bool overlap(const HostBytes& bytes) {
+    if (count_.load(std::memory_order_acquire) == 0) return false;
+    const std::lock_guard lock(mutex_);
+    return std::any_of(open_.begin(), open_.end(), [&](const HostBytes& open) {
+      return open.begin < bytes.end && bytes.begin < open.end;
+    });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<HostBytes> open_;
+  std::atomic<std::size_t> count_ = 0;
+};
+// Of the destination of a piece.
+HostBytes destination_of(void* data, const CopyPiece& piece) {
+  index_t lowest = piece.dst_offset, highest = piece.dst_offset;
+  for (int r = 0; r < piece.rank; ++r) {
+    const index_t last = (piece.extent[r] - 1) * piece.dst_stride[r];
+    (last < 0 ? lowest : highest) += last;
+  }
+  const char* const begin = static_cast<const char*>(data);
+  return {begin + lowest, begin + highest + piece.run_bytes};
+}
+
 // One chunk's work on the host, freed by its callback.
 struct HostWork {
   void* destination;
   const void* source;
   CopyPiece piece;
+  HostBytes writes;  // beside buffers of the ring
 };
 void CUDART_CB run_host_work(void* raw) {
   const std::unique_ptr<HostWork> work(static_cast<HostWork*>(raw));
   const Runner runner = copy_threads();
   copy_pieces(work->destination, work->source, {&work->piece, 1}, chunk_runner(runner));
+  if (work->writes.begin != nullptr) OpenWrites::get().remove(work->writes);
 }
 
 // `piece` cut along its loops into chunks of at most chunk_bytes, calling f(chunk) for each.
@@ -159,8 +209,12 @@ void enqueue_staged(CudaQueue& queue, void* destination, const void* source, con
     check_cuda(cudaStreamWaitEvent(after, event, 0), "waiting for an event", device);
   };
   const auto on_host = [&](void* to, const void* from, const CopyPiece& work) {
-    auto owned = std::make_unique<HostWork>(HostWork{to, from, work});
-    check_cuda(cudaLaunchHostFunc(helper, run_host_work, owned.get()), "enqueueing host work", device);
+    const HostBytes writes = to_device ? HostBytes() : destination_of(to, work);
+    auto owned = std::make_unique<HostWork>(HostWork{to, from, work, writes});
+    if (!to_device) OpenWrites::get().add(writes);
+    const cudaError_t code = cudaLaunchHostFunc(helper, run_host_work, owned.get());
+    if (code != cudaSuccess && !to_device) OpenWrites::get().remove(writes);
+    check_cuda(code, "enqueueing host work", device);
     static_cast<void>(owned.release());
   };
 
@@ -202,6 +256,11 @@ void enqueue_staged(CudaQueue& queue, void* destination, const void* source, con
   });
   // The queue goes on when the host is done; so does whoever gets the buffers next.
   order(ring.touched[(b + buffers - 1) % buffers], helper, stream);
+}
+
+bool is_to_be_written(const void* data, index_t bytes) {
+  const auto* const begin = static_cast<const char*>(data);
+  return OpenWrites::get().overlap({begin, begin + bytes});
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

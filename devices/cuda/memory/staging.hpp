@@ -25,4 +25,7 @@ inline constexpr index_t staged_from_bytes = index_t{4} << 20;
 void enqueue_staged(CudaQueue& queue, void* destination, const void* source, const CopyPiece& piece,
                     bool to_device);
 
+/// Whether a staged copy is still to write to some of these bytes of the host's memory.
+bool is_to_be_written(const void* data, index_t bytes);
+
 }  // namespace strata::inline STRATA_ABI::detail

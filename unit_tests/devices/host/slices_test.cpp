@@ -144,12 +144,13 @@ TEST(Slices, AllAreRunWhereWorkersSleepBetweenRuns) {
 TEST(Slices, OfRunsFromSeveralThreadsAndWithinOthers) {
   WorkerPool pool(in_slices(3));
   std::atomic<index_t> sum{0};
-  const auto body = erase([&](index_t begin, index_t end, int) {
+  const auto run_items = [&](index_t begin, index_t end, int) {
     for (index_t i = begin; i < end; ++i) {
       work_for(3us);
       pool.run({0, 2}, erase([&](index_t from, index_t to, int) { sum += (to - from) * i; }));
     }
-  });
+  };
+  const auto body = erase(run_items);
   std::vector<std::thread> submitters;
   for (int s = 0; s < 3; ++s)
     submitters.emplace_back([&] {
@@ -174,13 +175,14 @@ TEST(Slices, OfAnyRangeHaveEachIndexOnce) {
     SCOPED_TRACE(std::to_string(begin) + " .. " + std::to_string(end) + ", align " + std::to_string(align));
     std::vector<std::atomic<int>> visits(static_cast<std::size_t>(items));
     std::atomic<int> wrong{0}, calls{0};
-    const auto visit = erase([&](index_t from, index_t to, int worker) {
+    const auto visit_items = [&](index_t from, index_t to, int worker) {
       ++calls;
       wrong += from >= to || worker != WorkerPool::current_worker();
       if (items >= align * pool.size() * 2) wrong += from != begin && from % align != 0;
       for (index_t i = from; i < to; ++i) ++visits[static_cast<std::size_t>(i - begin)];
       work_for((worker == 0 ? 1us : 3us) * (to - from));
-    });
+    };
+    const auto visit = erase(visit_items);
 
     constexpr int repeats = 4;
     for (int repeat = 0; repeat < repeats; ++repeat) pool.run({begin, end, 0, align}, visit);
@@ -221,13 +223,14 @@ TEST(Slices, ThatThrowEndTheRun) {
   WorkerPool pool(in_slices(2));
   std::optional<index_t> throws_at;
   std::atomic<int> visited{0};
-  const auto body = erase([&](index_t begin, index_t end, int) {
+  const auto run_items = [&](index_t begin, index_t end, int) {
     for (index_t i = begin; i < end; ++i) {
       work_for(20us);
       if (throws_at == i) throw std::runtime_error("slice");
       ++visited;
     }
-  });
+  };
+  const auto body = erase(run_items);
   for (int repeat = 0; repeat < 3; ++repeat) pool.run({0, 64}, body);
 
   for (const index_t at : {0, 31, 32, 63}) {
