@@ -29,7 +29,11 @@ void CudaGraph::launch(QueueState& queue) {
   const std::lock_guard one_launch(mutex);  // `after` is that of the latest
   if (after == nullptr && !calls.empty()) after = gpu.take_event();
   static_cast<void>(target->note_kernel("a graph", nullptr, nullptr));
-  check_cuda(cudaGraphLaunch(executable, target->stream()), "launching a graph", gpu.index());
+  const auto count = static_cast<std::ptrdiff_t>(calls.size());
+  CudaHostCall::note_enqueued(count);
+  const cudaError_t code = cudaGraphLaunch(executable, target->stream());
+  if (code != cudaSuccess) CudaHostCall::note_enqueued(-count);
+  check_cuda(code, "launching a graph", gpu.index());
   target->submitted();
   if (after != nullptr)
     check_cuda(cudaEventRecord(after, target->stream()), "launching a graph", gpu.index());

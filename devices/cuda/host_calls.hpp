@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <mutex>
@@ -78,6 +79,11 @@ class CudaHostCall final : public RefCounted {
  public:
   CudaHostCall(Ref<HostCall> call, Ref<HostErrors> errors, std::uint64_t number)
       : call_(std::move(call)), errors_(std::move(errors)), number_(number) {}
+  /// Notes that CUDA is to call `count` functions, once each; a negative count takes that back.
+  static void note_enqueued(std::ptrdiff_t count) { open_.fetch_add(count, std::memory_order_relaxed); }
+  /// Whether CUDA is still to end some that were enqueued, on any GPU. What the others wrote is visible.
+  static bool any_open() { return open_.load(std::memory_order_acquire) > 0; }
+
   static void run(void* raw) {
     auto& self = *static_cast<CudaHostCall*>(raw);
     try {
@@ -85,6 +91,7 @@ class CudaHostCall final : public RefCounted {
     } catch (...) {
       self.errors_->note(std::current_exception(), self.number_);
     }
+    open_.fetch_sub(1, std::memory_order_release);
     self.set_done();  // from now on it may be destroyed
   }
   void set_done() { is_done_.store(true, std::memory_order_release); }
@@ -95,6 +102,7 @@ class CudaHostCall final : public RefCounted {
   const Ref<HostErrors> errors_;
   const std::uint64_t number_;
   std::atomic<bool> is_done_ = false;  // it has run, at least once
+  static inline std::atomic<std::ptrdiff_t> open_ = 0;
 };
 
 /// Functions that CUDA is still to call, of one GPU. May be used by several threads.

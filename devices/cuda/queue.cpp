@@ -138,8 +138,12 @@ void CudaQueue::call_host(const Ref<HostCall>& call) {
   const Ref<CudaHostCall> mine(new CudaHostCall(call, host_errors_, submissions() + 1));
   if (recording != nullptr) recording->keep_call(mine);
   else gpu_.host_calls().keep(mine);
+  if (recording == nullptr) CudaHostCall::note_enqueued(1);
   const cudaError_t code = cudaLaunchHostFunc(stream(), CudaHostCall::run, mine.get());
-  if (code != cudaSuccess) mine->set_done();
+  if (code != cudaSuccess) {
+    if (recording == nullptr) CudaHostCall::note_enqueued(-1);
+    mine->set_done();
+  }
   check_cuda(code, "enqueueing a function of the host", device());
   submitted();
 }

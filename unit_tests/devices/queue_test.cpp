@@ -136,6 +136,28 @@ TYPED_TEST(QueueTest, ACopyToTheDeviceBringsWhatCopiesBeforeItWriteToTheHost) {
   }
 }
 
+// The same of what functions of the host write, that of a graph too.
+TYPED_TEST(QueueTest, ACopyToTheDeviceBringsWhatFunctionsBeforeItWrite) {
+  const Queue<TypeParam> queue, other;
+  const auto few = create<typename TestFixture::Array>("few", 3, on(queue));
+  const auto host = create<MDArray<int, Serial, rank<1>>>("host", 3);
+  int written = 0;
+  const auto write = [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    for (int i = 0; i < 3; ++i) host(i) = ++written;
+  };
+  const auto graph = record(queue, [&] { then_host(queue, write); });
+  for (int k = 0; k < 6; ++k) {
+    if (k % 2 == 0) then_host(queue, write);
+    else graph.launch(queue);
+    const auto& copying = k % 3 == 0 ? queue : other;
+    copying.wait_for(queue.record());
+    deep_copy(copying, few, host);
+    copying.wait();
+    EXPECT_EQ(elements(few), (std::vector<int>{3 * k + 1, 3 * k + 2, 3 * k + 3}));
+  }
+}
+
 TYPED_TEST(QueueTest, EventThatWasNeverRecordedIsComplete) {
   const Queue<TypeParam> queue;
   const Event nothing;
