@@ -161,36 +161,76 @@ TEST(Slices, OfRunsFromSeveralThreadsAndWithinOthers) {
   EXPECT_EQ(sum, 3 * 10 * 2 * sum_to(100));
 }
 
-// Ranges that begin anywhere: each index once, and cuts where they may be.
-TEST(Slices, OfAnyRangeHaveEachIndexOnce) {
+// Ranges that begin anywhere, cut by the program or not, for workers with memory near to them or not and with
+// copies or not: each index once, cuts where they may be, and who keeps what nobody may take keeps it.
+TEST(Slices, OfAnyRangeHaveEachIndexOnceAndStayWhereTheyMust) {
   std::mt19937_64 random(20261128);
   const auto up_to = [&](index_t most) { return std::uniform_int_distribution<index_t>(0, most)(random); };
   constexpr index_t least = std::numeric_limits<index_t>::min(), most = std::numeric_limits<index_t>::max();
-  int most_calls = 0;
-  for (int round = 0; round < 40; ++round) {
-    WorkerPool pool(in_slices(2 + static_cast<int>(up_to(2))));
+  int most_calls = 0, sliced_rounds = 0;
+  for (int round = 0; round < 150; ++round) {
+    WorkerPool::Options options = in_slices(2 + static_cast<int>(up_to(1)));
+    if (up_to(1) == 0)
+      for (int w = 0; w < options.workers; ++w) options.nodes.push_back(static_cast<int>(7 + up_to(1)));
+    WorkerPool pool(options);
     const index_t items = 1 + up_to(300), align = index_t{1} << up_to(5);
     const index_t begins[] = {0, up_to(1000), -up_to(1000), least, least + up_to(100), most - items};
     const index_t begin = begins[up_to(5)], end = begin + items;
-    SCOPED_TRACE(std::to_string(begin) + " .. " + std::to_string(end) + ", align " + std::to_string(align));
-    std::vector<std::atomic<int>> visits(static_cast<std::size_t>(items));
+    const ChunkRange range{begin,
+                           end,
+                           up_to(3) == 0 ? 1 + up_to(items) : 0,
+                           align,
+                           up_to(5) == 0 ? Schedule::Dynamic : Schedule::Static,
+                           up_to(5) == 0};
+    const bool has_copies = up_to(5) == 0;
+    AllocationRef copies;
+    if (has_copies) {
+      copies = AllocationRef(strata::Serial().backend().allocate(
+          {.bytes = 64, .label = "copies", .element_bytes = 8, .layout = nullptr}));
+      strata::detail::mark_worker_copies(copies);
+    }
+    const bool is_cut_by_program = range.chunk > 0 || range.schedule == Schedule::Dynamic;
+    SCOPED_TRACE(std::to_string(round) + ": " + std::to_string(begin) + " .. " + std::to_string(end) +
+                 ", align " + std::to_string(align) + ", chunk " + std::to_string(range.chunk) +
+                 (has_copies ? ", copies" : "") + (range.whole_pieces ? ", whole" : "") +
+                 (options.nodes.empty() ? "" : ", nodes"));
+    const int slow = static_cast<int>(up_to(1));
+    std::vector<std::atomic<int>> visits(static_cast<std::size_t>(items)), worker_of(visits.size());
     std::atomic<int> wrong{0}, calls{0};
     const auto visit_items = [&](index_t from, index_t to, int worker) {
       ++calls;
       wrong += from >= to || worker != WorkerPool::current_worker();
-      if (items >= align * pool.size() * 2) wrong += from != begin && from % align != 0;
-      for (index_t i = from; i < to; ++i) ++visits[static_cast<std::size_t>(i - begin)];
-      work_for((worker == 0 ? 1us : 3us) * (to - from));
+      if (items >= align * pool.size() * 2 && !is_cut_by_program) wrong += from != begin && from % align != 0;
+      for (index_t i = from; i < to; ++i) {
+        ++visits[static_cast<std::size_t>(i - begin)];
+        worker_of[static_cast<std::size_t>(i - begin)] = worker;
+      }
+      work_for((worker == slow ? 3us : 1us) * (to - from));
     };
     const auto visit = erase(visit_items);
 
+    std::vector<int> home;
     constexpr int repeats = 4;
-    for (int repeat = 0; repeat < repeats; ++repeat) pool.run({begin, end, 0, align}, visit);
+    for (int repeat = 0; repeat < repeats; ++repeat) {
+      pool.run(range, visit);
+      const std::vector<int> workers(worker_of.begin(), worker_of.end());
+      if (repeat == 0) home = workers;
+      else sliced_rounds += range.schedule == Schedule::Static && workers != home;
+      // What the caller began alone, in the name of worker 0.
+      const auto alone = static_cast<std::size_t>(
+          std::find_if(workers.begin(), workers.end(), [](int w) { return w != 0; }) - workers.begin());
+      for (std::size_t i = 0; range.schedule == Schedule::Static && i < home.size(); ++i) {
+        const auto own = static_cast<std::size_t>(home[i]), by = static_cast<std::size_t>(workers[i]);
+        if (range.chunk > 0 || range.whole_pieces || has_copies) wrong += by != own;
+        else if (!options.nodes.empty() && i >= alone) wrong += options.nodes[by] != options.nodes[own];
+      }
+    }
     most_calls = std::max(most_calls, calls / pool.size());
     EXPECT_EQ(wrong, 0);
     for (const std::atomic<int>& count : visits) EXPECT_EQ(count, repeats);
   }
   EXPECT_GT(most_calls, 3 * 8);  // of three runs in slices
+  EXPECT_GT(sliced_rounds, 5);
 }
 
 TEST(ShortRunsInSlices, TheCallerRunsSeveralPartsAtOnceWhereWorkersHaveNoCopies) {
