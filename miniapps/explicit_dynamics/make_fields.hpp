@@ -109,8 +109,8 @@ void set_corners(Body<T, D>& body, const fem::MeshOnHost& mesh) {
   const auto nodes = body.fields.nodes.write();
   for (index_t place = 0; place < e; ++place)
     for (int c = 0; c < 8; ++c)
-      nodes(place, c) =
-          static_cast<std::int32_t>(place_of(body.nodes, mesh.element_nodes(body.order.element(place), c)));
+      nodes(place, c) = static_cast<typename CoherentArrays<D>::template node_number<T>>(
+          place_of(body.nodes, mesh.element_nodes(body.order.element(place), c)));
   const auto offsets = body.fields.offsets.write();
   const auto corners = body.fields.corners.write();
   std::int32_t next = 0;

@@ -64,11 +64,13 @@ template <class T, class D, class Arrays = DynamicsArrays<D>>
 class DynamicsProblem {
  public:
   using Fields = dynamics::Fields<T, Arrays>;
+  using NarrowNodes = typename Arrays::template element_array<std::int32_t, 8>;
 
   /// A box of about so many elements, all of them distorted.
   explicit DynamicsProblem(strata::index_t elements)
       : queue_(strata::default_queue(D{})),
-        mesh_(strata::fem::make_box<strata::fem::PlainArrays<D>>(box_of(elements))) {
+        mesh_(strata::fem::make_box<strata::fem::PlainArrays<D>>(box_of(elements))),
+        narrow_nodes_(element_nodes<NarrowNodes>(mesh_, queue_)) {
     parameters_.dt_every = 1;  // as by hand: a step of its own length each time
     parameters_.poisson = 0.3;
     parameters_.hourglass_viscosity = 0.01;
@@ -133,7 +135,7 @@ class DynamicsProblem {
         elements(),
         nodes(),
         f.coordinates.data(),
-        f.nodes.data(),
+        narrow_nodes_.data(),
         f.offsets.data(),
         f.corners.data(),
         f.displacement.data(),
@@ -221,6 +223,7 @@ class DynamicsProblem {
 
   strata::Queue<D> queue_;
   strata::fem::Mesh<strata::fem::PlainArrays<D>> mesh_;
+  NarrowNodes narrow_nodes_;  // of kernels by hand
   dynamics::Parameters parameters_;
   Fields now_, begin_, expected_;
 };

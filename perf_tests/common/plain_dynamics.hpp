@@ -31,6 +31,8 @@ struct DynamicsArrays {
   using node_array = MDArrayIn<LayoutRight, T, device_type, N...>;
   template <class T>
   using values = Value<T, device_type>;
+  template <class T>
+  using node_number = std::conditional_t<has_lanes && sizeof(T) == 8, std::int64_t, std::int32_t>;
 };
 
 /// The instance of the arrays of a device, of the type that DynamicsArrays chose.
@@ -48,6 +50,19 @@ Array created(const char* label, index_t n, const Queue<D>& queue, const D& devi
   return array;
 }
 
+/// The corners of elements: those of the mesh, or a copy in another layout or with wider numbers.
+template <class Array, class D>
+Array element_nodes(const fem::Mesh<fem::PlainArrays<D>>& mesh, const Queue<D>& queue) {
+  if constexpr (std::is_convertible_v<decltype(mesh.element_nodes), Array>) {
+    return mesh.element_nodes;
+  } else {
+    const index_t e = mesh.element_count();
+    const auto nodes = create<Array>("element nodes", e, uninitialized, on(array_device(mesh.device)));
+    parallel_for("copy element nodes", on(queue), e, with(CopyRow{}, mesh.element_nodes, nodes));
+    return nodes;
+  }
+}
+
 /// On `queue`, which is waited for. What only the three functors need is left out where `fused`.
 template <class T, class D, class Arrays = DynamicsArrays<D>>
 Fields<T, Arrays> make_fields(const fem::Mesh<fem::PlainArrays<D>>& mesh, const Queue<D>& queue,
@@ -60,13 +75,7 @@ Fields<T, Arrays> make_fields(const fem::Mesh<fem::PlainArrays<D>>& mesh, const 
   f.coordinates = mesh.coordinates;
   f.offsets = mesh.node_offsets;
   f.corners = mesh.node_corners;
-  if constexpr (std::is_convertible_v<decltype(mesh.element_nodes), decltype(f.nodes)>) {
-    f.nodes = mesh.element_nodes;
-  } else {
-    f.nodes =
-        create<decltype(f.nodes)>("element nodes, tiled", e, uninitialized, on(array_device(mesh.device)));
-    parallel_for("copy element nodes", on(queue), e, with(CopyRow{}, mesh.element_nodes, f.nodes));
-  }
+  f.nodes = element_nodes<decltype(f.nodes)>(mesh, queue);
   make(f.displacement, "displacement", n);
   make(f.velocity, "velocity", n);
   make(f.mass, "mass", n);
