@@ -275,7 +275,7 @@ class NodeByWarps {
     return k + Rounds * tree_lanes;
   }
 
-  // The two lanes of a thread one after the other; for nodes of few items.
+  // The two lanes of a thread one after the other, in registers that two warps a node would need, too.
   template <class Items>
   __device__ void one_after_another(T& low, const Items& items, int count) const {
     T high;

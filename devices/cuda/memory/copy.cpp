@@ -132,9 +132,11 @@ void CudaQueue::copy(const CopySide& destination, const CopySide& source, std::s
                                                  (host == &destination ? piece.dst_offset : piece.src_offset);
     if (host != nullptr) {
       // CUDA may read what is pageable now, before a function of the host, or a staged copy, that comes first
-      // has written it.
+      // has written it. Nothing comes before a copy on an idle queue, which so waits for no other's
+      // functions.
       const bool reads_too_early = host == &source && recording == nullptr &&
-                                   (CudaHostCall::any_open() || is_to_be_written(at, piece.run_bytes));
+                                   (CudaHostCall::any_open() || is_to_be_written(at, piece.run_bytes)) &&
+                                   !idle();
       const bool staged = contiguous
                               ? (piece.run_bytes >= staged_from_bytes || reads_too_early) && is_pageable(at)
                               : !fits_pitched(piece) || is_pageable(at);
