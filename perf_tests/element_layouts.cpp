@@ -4,6 +4,7 @@
 // and that of a triad in memory. All in one race.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -31,6 +32,8 @@ constexpr index_t least_for_all_cores = 10000;
 struct RightArrays : fem::PlainArrays<Serial> {
   template <class T>
   using values = strata::Value<T, Serial>;
+  template <class T>
+  using node_number = std::int32_t;
 };
 
 /// The stiffness matrices and loads of the elements of a distorted box, by D.
