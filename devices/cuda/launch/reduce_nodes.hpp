@@ -150,12 +150,12 @@ struct NodeThreads {
     return log2;
   }();
   static constexpr bool can_share = reduction_lanes<T> == 2 * warp_lanes && log2_most_warps > 0;
-  /// Where a body writes, the loads of a thread's next item wait for the stores of this one: where two warps
-  /// share each node, half as many items follow each other. On an H100 an update of two vectors with the
-  /// sums of two more took 0.94 of the time in float, 0.97 in double.
+  /// Whether a body writes and nodes can be shared. The loads of a thread's next item wait for the stores of
+  /// this one; where two warps share each node, half as many items follow each other. On an H100 an update of
+  /// two vectors with the sums of two more took 0.94 of the time in float, 0.97 in double.
   static constexpr bool writes = can_share && writes_views<typename Nodes::body_type>();
   /// Launch bounds. By default a multiprocessor should hold two blocks: 64 registers a thread for small
-  /// values, and 128, which keep more loads in flight, for larger ones; 64 where nodes are shared.
+  /// values, and 128, which keep more loads in flight, for larger ones; 64 where a body writes.
   static constexpr int most_threads = bounded ? Static::max_threads : warp_lanes << log2_most_warps;
   static constexpr int least_blocks = bounded                         ? bounded_blocks<Static>
                                       : writes && log2_most_warps < 4 ? 4
@@ -164,9 +164,8 @@ struct NodeThreads {
 
   /// Whether two warps share each of `count` nodes, on a device that holds `resident_threads` at a time. Not
   /// where the second half of the lanes would have no items. Twice as many warps help while all are resident;
-  /// with more, only what writes gains, and only where the last round, which is not full, is a small part: an
-  /// update of a residual on an H200 took 0.88 and 0.97 of the time with one warp a node at 1.09 and 4.2
-  /// million values in double, as long at 16 million, and 1.04 at 134 million in float.
+  /// with more, only what writes gains, and only where the last round, which is not full, is a small part of
+  /// all (from 8 rounds on, tried on an H200 with 4 and 15 rounds, nothing between).
   static bool shares(const Nodes& nodes, index_t count, index_t resident_threads) {
     if (!can_share || nodes.most_items() <= warp_lanes) return false;
     const index_t threads = 2 * warp_lanes * count;
