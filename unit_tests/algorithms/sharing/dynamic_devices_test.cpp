@@ -134,7 +134,7 @@ class RandomShared {
     double expected = 0, sum = 0;
     if (what == 3) launch_reduce(on(Serial{}), r, Mixed{}, Sum(expected), in(x));
     SharedReport report;
-    bool has_failed = false;
+    bool has_failed = false, is_lost = false;
     std::string failure;
     const auto where = place<D>();
     SCOPED_TRACE(parts_ + "x " + to_string(mode_of_x) + ", rows " + std::to_string(first) + " to " +
@@ -151,7 +151,7 @@ class RandomShared {
       has_failed = true;
       failure = error.what();
       ASSERT_TRUE(what == 0 && fails_at >= first) << error.what();
-      const bool is_lost = dynamic_cast<const DataLost*>(&error) != nullptr;
+      is_lost = dynamic_cast<const DataLost*>(&error) != nullptr;
       strata_tests::expect_parts(error.what(), {is_lost ? "of \"x\"" : "a kernel of the test"});
     }
     if (!has_failed) {
@@ -170,10 +170,14 @@ class RandomShared {
                                                                               : 0;
       return (of_x == filled(i) + added || (has_failed && of_x == filled(i))) && of_y == filled(i) + more;
     };
-    if (has_failed) {  // what is lost is said once, by the first view
+    if (has_failed) {  // what is lost is said once: by the launch, or by the first view
       try {
         static_cast<void>(x.read());
+        EXPECT_FALSE(is_lost && checked_build);
+      } catch (const NeverWritten&) {
+        EXPECT_TRUE(is_lost) << failure;
       } catch (const DataLost&) {
+        EXPECT_FALSE(is_lost) << failure;
       }
     }
     const auto right = y.read();
