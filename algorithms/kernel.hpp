@@ -93,6 +93,13 @@ constexpr int items_in_flight_of() {
   }
 }
 
+// A view of rank 1 of numbers of four bytes, whose elements are not in blocks.
+template <class V>
+inline constexpr bool is_narrow_line = requires(const typename V::mapping_type& mapping) {
+  requires V::extents_type::max_rank_value == 1 && sizeof(typename V::value_type) == 4;
+  mapping.stride(0);
+};
+
 // Whether a kernel writes elements of its views, as far as their types show: it may write those that are not
 // const. Where all are so and none was declared to be read, the program probably declares nothing: then this
 // is false.
@@ -129,6 +136,7 @@ struct KernelTraits {
   static constexpr int items_in_flight = items_in_flight_of_base(static_cast<const K*>(nullptr));
   static constexpr bool writes_views = is_in_two_steps<K>;  // of others it is not known
   static constexpr bool may_be_separate = false;
+  static constexpr bool has_narrow_lines = false;
   template <class Index>
   static constexpr bool fetches_ahead = false;
   using Kernel = K;
@@ -148,6 +156,8 @@ struct KernelTraits<With<K, V...>> {
   // Of what is declared to be read, elements are read ahead anyway.
   static constexpr bool may_be_separate = sizeof...(V) > 1 && items_in_flight > 1 && !checked_build &&
                                           (is_plain_line<V> && ...) && holds_no_address<K>();
+  // Streams of numbers of four bytes, in blocks of as many as a cache line has.
+  static constexpr bool has_narrow_lines = items_in_flight == 4 && ((is_narrow_line<V>)&&...);
   template <class Index>
   static constexpr bool fetches_ahead = (can_fetch_rows<V, Index> || ...);
   using Kernel = K;
@@ -204,9 +214,22 @@ constexpr ScanStores scan_stores_of() {
   else return ScanStores::Nothing;
 }
 
+// The lane index of a device for a kernel: twice as many lanes where vectors have as many numbers of all its
+// arrays, and none of them is in blocks of lanes.
+template <class Index, class K>
+struct LanesFor {
+  using type = Index;
+};
+template <int Lanes, class K>
+requires(KernelTraits<K>::has_narrow_lines) struct LanesFor<LaneIndex<Lanes>, K> {
+  using type = LaneIndex<2 * Lanes>;
+};
+template <class D, class K>
+using AnyIndexFor = typename LanesFor<typename D::index_type, K>::type;
+
 // The index type with which a kernel on device `D` is called in a one-dimensional range.
 template <class D, class K>
-using IndexFor = std::conditional_t<KernelTraits<K>::any_index, typename D::index_type, index_t>;
+using IndexFor = std::conditional_t<KernelTraits<K>::any_index, AnyIndexFor<D, K>, index_t>;
 
 template <class D, class K, int Rank>
 constexpr auto index_list() {
@@ -239,6 +262,7 @@ inline constexpr bool loses_values = takes_by_value<typename KernelTraits<K>::Ke
 /// `Call`.
 template <class K, class Tag, int Rank, class Index, bool Lanes, class Call>
 struct Body {
+  using index_type = Index;
   static constexpr bool takes_lanes = Lanes;
   static constexpr bool takes_int = KernelTraits<K>::takes_int;
   static constexpr bool last_index_fastest = KernelTraits<K>::last_index_fastest;
@@ -254,6 +278,7 @@ struct Body {
   STRATA_FUNCTION Body on_arrays(void* a, void* b, void* c, void* d) const {
     return {{kernel.kernel, kernel.views.on_arrays(a, b, c, d)}};
   }
+  bool is_worth_fetching() const { return kernel.views.template is_worth_fetching<Index>(); }
   void fetch_ahead(Index block) const { kernel.views.fetch_rows(block); }
   STRATA_FUNCTION auto fetch(index_t i) const requires(is_in_two_steps<K>) { return kernel.fetch(i); }
   STRATA_FUNCTION void finish(index_t i, const auto& fetched, auto& value) const {
@@ -293,7 +318,7 @@ template <class K>
 using CommonKernel = typename CommonKernelOf<K>::type;
 
 template <class D, class Tag, class K, int Rank>
-using BodyFor = Body<K, Tag, Rank == teams_rank ? 1 : Rank, typename D::index_type,
+using BodyFor = Body<K, Tag, Rank == teams_rank ? 1 : Rank, AnyIndexFor<D, K>,
                      Rank != teams_rank && KernelTraits<K>::any_index &&
                          (is_lane_index_v<typename D::index_type> || Rank > 1),
                      KernelCallOf<D>>;

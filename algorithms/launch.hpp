@@ -94,8 +94,8 @@ auto view_to_bind(const DeclaredAccess<Mode, Declared>& access) {
 template <class Access>
 using BoundTo = decltype(view_to_bind(std::declval<const Access&>()));
 template <class K, class... V>
-With<K, V...> bind_views(const K& kernel, const V&... views) {
-  return {kernel, BoundViews<std::index_sequence_for<V...>, V...>(views...)};
+With<K, V...> bind_views(const K& kernel, V... views) {
+  return {kernel, BoundViews<std::index_sequence_for<V...>, V...>(static_cast<V&&>(views)...)};
 }
 
 // Whether `K` makes a functor of views.
@@ -104,15 +104,19 @@ concept Factory = requires(const K& kernel, const V&... views) {
   requires !std::is_void_v<decltype(kernel(views...))>;
 };
 
+// Whether a launch calls `K` with its views for a functor. Nested: asking both at once would instantiate a
+// generic kernel as a factory.
+template <class D, class R, class K, class... Accesses>
+constexpr bool makes_functor() {
+  using W = WorkOf<R>;
+  if constexpr (can_call<D, typename W::tag, With<K, BoundTo<Accesses>...>, W::rank>) return false;
+  else return Factory<K, typename Accesses::view_type...>;
+}
 // The kernel bound to its views, or the functor that a factory makes of them.
 template <class D, class R, class K, class... Accesses>
 auto bind_kernel(const K& kernel, const Accesses&... accesses) {
   static_assert((SameMemoryFor<D, typename Accesses::view_type::device_type>::value && ...));
-  using W = WorkOf<R>;
-  // Nested: asking both at once would instantiate a generic kernel as a factory.
-  if constexpr (can_call<D, typename W::tag, With<K, BoundTo<Accesses>...>, W::rank>)
-    return bind_views(kernel, view_to_bind(accesses)...);
-  else if constexpr (Factory<K, typename Accesses::view_type...>) return kernel(accesses.view...);
+  if constexpr (makes_functor<D, R, K, Accesses...>()) return kernel(accesses.view...);
   else return bind_views(kernel, view_to_bind(accesses)...);
 }
 
@@ -210,8 +214,8 @@ struct BoundFinalize {
   }
 };
 template <class F, class... V>
-BoundFinalize<F, V...> bound_finalize(const F& functor, const V&... views) {
-  return {functor, BoundViews<std::index_sequence_for<V...>, V...>(views...)};
+BoundFinalize<F, V...> bound_finalize(const F& functor, V... views) {
+  return {functor, BoundViews<std::index_sequence_for<V...>, V...>(static_cast<V&&>(views)...)};
 }
 template <class F>
 const F& bound_finalize(const F& functor) {
@@ -223,7 +227,16 @@ struct LaunchBy<LaunchWay::Plain> {
   template <class D, class R, class K, class... Accesses>
   static void launch(const char* label, const On<D>& where, const R& work, const K& kernel,
                      const Accesses&... accesses) {
-    launch_for(label, where, work, bind_kernel<D, R>(kernel, accesses...));
+    if constexpr (makes_functor<D, R, K, Accesses...>()) {
+      launch_for(label, where, work, bind_kernel<D, R>(kernel, accesses...));
+    } else {
+      // The accesses own the arrays until the launch has returned: the views need not be counted for that.
+      Capture views = make_capture<D>();
+      CaptureScope scope(views);
+      const auto bound = bind_kernel<D, R>(kernel, accesses...);
+      scope.end();
+      launch_for(label, where, work, bound, views);
+    }
   }
 };
 template <>

@@ -31,8 +31,9 @@ struct KernelOfFor {
   static constexpr bool is_right = false;
 };
 
+// `bound` has what the kernel's views noted when they were copied before.
 template <class Where, class R, class K>
-void launch_for(const char* label, const Where& where, const R& work, const K& kernel) {
+void launch_for(const char* label, const Where& where, const R& work, const K& kernel, const Capture& bound) {
   if constexpr (!knows_device<Where, K>) {
     static_assert(
         knows_device<Where, K>,
@@ -56,7 +57,7 @@ void launch_for(const char* label, const Where& where, const R& work, const K& k
       static_cast<void>(KernelOfFor<Indices<W::rank>, Views<num_views<K>>>::is_right);
     if constexpr (callable) {
       using B = BodyFor<D, typename W::tag, Compiled, W::rank>;
-      Capture views = make_capture<D>();
+      Capture views = bound;
       CaptureScope scope(views);
       const B body{static_cast<const Compiled&>(kernel)};
       scope.end();
@@ -67,6 +68,13 @@ void launch_for(const char* label, const Where& where, const R& work, const K& k
       else D::execution::template for_box<W::rank>(info, W::get(work), body);
     }
   }
+}
+
+template <class Where, class R, class K>
+void launch_for(const char* label, const Where& where, const R& work, const K& kernel) {
+  if constexpr (knows_device<Where, K>)
+    launch_for(label, where, work, kernel, make_capture<typename DeviceFor<Where, K>::type>());
+  else launch_for(label, where, work, kernel, Capture{});
 }
 
 }  // namespace detail

@@ -156,6 +156,7 @@ template <class Inner, class>
 struct SpreadBody;
 template <class Inner, std::size_t... I>
 struct SpreadBody<Inner, std::index_sequence<I...>> {
+  using index_type = typename Inner::index_type;
   static constexpr bool takes_lanes = Inner::takes_lanes;
   static constexpr bool takes_int = Inner::takes_int;
   static constexpr bool writes_views = Inner::writes_views;

@@ -15,10 +15,11 @@
 // compiled into one loop over its items, not into three.
 //
 // A `Body` is a kernel made ready for a device: `body(i)`, `body(i, update)` for reductions, `body(i, update,
-// final)` for scans, with `Body::takes_lanes`.
+// final)` for scans, with `Body::takes_lanes`, and then `Body::index_type`, a LaneIndex.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <exception>
 #include <type_traits>
@@ -53,11 +54,16 @@ namespace strata::inline STRATA_ABI::detail {
 /// Lanes of a block on hosts: one cache line of doubles.
 inline constexpr int host_lanes = 8;
 using HostIndex = LaneIndex<host_lanes>;
-inline constexpr int host_lanes_log2 = 3;
-static_assert((1 << host_lanes_log2) == host_lanes);
 
-constexpr HostIndex host_index(index_t i) {
-  return {i >> host_lanes_log2, static_cast<int>(i & (host_lanes - 1))};
+template <class Body>
+using LaneIndexOf = typename Body::index_type;
+template <class Body>
+inline constexpr int lanes_of = LaneIndexOf<Body>::lanes;
+
+template <class Body>
+constexpr LaneIndexOf<Body> lane_index(index_t i) {
+  constexpr int lanes = lanes_of<Body>;
+  return {i >> std::countr_zero(unsigned{lanes}), static_cast<int>(i & (lanes - 1))};
 }
 
 /// The first exception of the items of an `omp simd` loop, which is thrown after the loop.
@@ -86,13 +92,13 @@ class ThrownByItems {
 // index, into an array over the lanes before it inlines, and then fails to vectorise.
 template <class Body, class... Value>
 void run_lane(ThrownByItems& thrown, const Body& body, index_t block, int lane, Value&... value) {
-  thrown.run(body, HostIndex{block, lane}, value...);
+  thrown.run(body, LaneIndexOf<Body>{block, lane}, value...);
 }
 
 /// Work item `i` as `Body` takes it.
 template <class Body>
 constexpr auto item_index(index_t i) {
-  if constexpr (Body::takes_lanes) return host_index(i);
+  if constexpr (Body::takes_lanes) return lane_index<Body>(i);
   else return i;
 }
 
@@ -105,10 +111,13 @@ inline constexpr index_t blocks_ahead = 2;
 template <class Body>
 STRATA_FLATTEN void run_lane_blocks(const Body& body, index_t first_block, index_t last_block) {
   ThrownByItems thrown;
+  [[maybe_unused]] bool fetches = false;
+  if constexpr (FetchesAhead<Body>) fetches = body.is_worth_fetching();
   for (index_t block = first_block; block < last_block; ++block) {
-    if constexpr (FetchesAhead<Body>) body.fetch_ahead(HostIndex{block + blocks_ahead, 0});
+    if constexpr (FetchesAhead<Body>)
+      if (fetches) body.fetch_ahead(LaneIndexOf<Body>{block + blocks_ahead, 0});
 #pragma omp simd
-    for (int lane = 0; lane < host_lanes; ++lane) run_lane(thrown, body, block, lane);
+    for (int lane = 0; lane < lanes_of<Body>; ++lane) run_lane(thrown, body, block, lane);
     thrown.rethrow();
   }
 }
@@ -137,18 +146,19 @@ STRATA_FLATTEN void run_integers(const Body& body, Index begin, Index end) {
 template <class Body>
 void run_items(const Body& body, index_t begin, index_t end) {
   if constexpr (Body::takes_lanes && checked_build) {
-    for (index_t i = begin; i < end; ++i) body(host_index(i));
+    for (index_t i = begin; i < end; ++i) body(lane_index<Body>(i));
   } else if constexpr (Body::takes_lanes) {
-    const index_t first_block = (begin >> host_lanes_log2) + ((begin & (host_lanes - 1)) != 0 ? 1 : 0);
-    const index_t last_block = end >> host_lanes_log2;
+    constexpr int lanes = lanes_of<Body>;
+    const index_t first_block = lane_index<Body>(begin).block + ((begin & (lanes - 1)) != 0 ? 1 : 0);
+    const index_t last_block = lane_index<Body>(end).block;
     const bool has_blocks = first_block < last_block;
     // Items before the blocks, and in a second round those after them: so they are compiled once.
-    index_t i = begin, stop = has_blocks ? first_block << host_lanes_log2 : end;
+    index_t i = begin, stop = has_blocks ? first_block * lanes : end;
     while (true) {
-      for (; i < stop; ++i) body(host_index(i));
+      for (; i < stop; ++i) body(lane_index<Body>(i));
       if (!has_blocks || stop == end) return;
       run_lane_blocks(body, first_block, last_block);
-      i = last_block << host_lanes_log2;
+      i = last_block * lanes;
       stop = end;
     }
   } else {
@@ -163,15 +173,16 @@ void run_items(const Body& body, index_t begin, index_t end) {
 template <class Body, class... Value>
 STRATA_FLATTEN void run_in_order(const Body& body, index_t begin, index_t end, Value&&... value) {
   if constexpr (Body::takes_lanes && !checked_build) {
+    constexpr int lanes = lanes_of<Body>;
     index_t i = begin;
-    for (; i < end && (i & (host_lanes - 1)) != 0; ++i) body(host_index(i), value...);
-    if (end - i >= host_lanes) {
-      const index_t last_block = end >> host_lanes_log2;
-      for (index_t block = i >> host_lanes_log2; block < last_block; ++block)
-        for (int lane = 0; lane < host_lanes; ++lane) body(HostIndex{block, lane}, value...);
-      i = last_block << host_lanes_log2;
+    for (; i < end && (i & (lanes - 1)) != 0; ++i) body(lane_index<Body>(i), value...);
+    if (end - i >= lanes) {
+      const index_t last_block = lane_index<Body>(end).block;
+      for (index_t block = lane_index<Body>(i).block; block < last_block; ++block)
+        for (int lane = 0; lane < lanes; ++lane) body(LaneIndexOf<Body>{block, lane}, value...);
+      i = last_block * lanes;
     }
-    for (; i < end; ++i) body(host_index(i), value...);
+    for (; i < end; ++i) body(lane_index<Body>(i), value...);
   } else {
     for (index_t i = begin; i < end; ++i) body(item_index<Body>(i), value...);
   }
@@ -179,47 +190,46 @@ STRATA_FLATTEN void run_in_order(const Body& body, index_t begin, index_t end, V
 
 // How many of the partials of a block stay in registers while all items of the block that add to them are
 // visited: 256 bytes of them. All at once would not fit.
-template <int Lanes, class T>
+template <int Lanes, int Width, class T>
 inline constexpr int lanes_in_registers = [] {
   int lanes = Lanes;
-  while (lanes > host_lanes && lanes * sizeof(T) > 256) lanes /= 2;
+  while (lanes > Width && lanes * sizeof(T) > 256) lanes /= 2;
   return lanes;
 }();
 
-// The partial of items [begin, end), as many as there are lanes or more, beginning at a block of host lanes:
+// The partial of items [begin, end), as many as there are lanes or more, beginning at a block of lanes:
 // item i adds to lane (i - begin) % Lanes. The groups of a round are unrolled, so that the compiler keeps the
 // lanes in registers from one round to the next.
 template <int Lanes, class Body, class Reducer, class T>
 STRATA_FLATTEN void reduce_lanes(const Body& body, const Reducer& reducer, index_t begin, index_t end,
                                  T& result) {
-  constexpr int kept = lanes_in_registers<Lanes, T>, groups = kept / host_lanes;
-  const index_t first_block = begin >> host_lanes_log2, last_block = end >> host_lanes_log2;
-  const index_t rounds = (last_block - first_block) / (Lanes / host_lanes);
+  constexpr int width = lanes_of<Body>, kept = lanes_in_registers<Lanes, width, T>, groups = kept / width;
+  const index_t first_block = lane_index<Body>(begin).block, last_block = lane_index<Body>(end).block;
+  const index_t rounds = (last_block - first_block) / (Lanes / width);
   T sum[Lanes];
   ThrownByItems thrown;
   for (int part = 0; part < Lanes; part += kept) {
     T lanes[kept];
     for (int l = 0; l < kept; ++l) reducer.init(lanes[l]);
-    index_t block = first_block + part / host_lanes;
-    for (index_t round = 0; round < rounds; ++round, block += Lanes / host_lanes) {
+    index_t block = first_block + part / width;
+    for (index_t round = 0; round < rounds; ++round, block += Lanes / width) {
       STRATA_UNROLL_8
       for (int g = 0; g < groups; ++g) {
 #pragma omp simd
-        for (int lane = 0; lane < host_lanes; ++lane)
-          run_lane(thrown, body, block + g, lane, lanes[g * host_lanes + lane]);
+        for (int lane = 0; lane < width; ++lane)
+          run_lane(thrown, body, block + g, lane, lanes[g * width + lane]);
       }
     }
     for (int l = 0; l < kept; ++l) sum[part + l] = lanes[l];
   }
   T* target = sum;
-  for (index_t block = first_block + rounds * (Lanes / host_lanes); block < last_block;
-       ++block, target += host_lanes) {
+  for (index_t block = first_block + rounds * (Lanes / width); block < last_block; ++block, target += width) {
 #pragma omp simd
-    for (int lane = 0; lane < host_lanes; ++lane) run_lane(thrown, body, block, lane, target[lane]);
+    for (int lane = 0; lane < width; ++lane) run_lane(thrown, body, block, lane, target[lane]);
   }
   thrown.rethrow();
-  for (index_t i = last_block << host_lanes_log2; i < end; ++i)
-    body(host_index(i), sum[(i - begin) & (Lanes - 1)]);
+  for (index_t i = last_block * width; i < end; ++i)
+    body(lane_index<Body>(i), sum[(i - begin) & (Lanes - 1)]);
   join_all_lanes<Lanes>(sum, [&](T& a, const T& b) { reducer.join(a, b); });
   result = sum[0];
 }
@@ -230,7 +240,7 @@ template <int Lanes, class Body, class Index, class T>
 STRATA_FLATTEN void reduce_integers(const Body& body, Index begin, Index end, T* partial) {
   Index rest = begin;
   if constexpr (Lanes >= host_lanes) {
-    constexpr int kept = lanes_in_registers<Lanes, T>;
+    constexpr int kept = lanes_in_registers<Lanes, host_lanes, T>;
     rest = static_cast<Index>(end - (end - begin) % Lanes);
     for (int part = 0; rest > begin && part < Lanes; part += kept) {
       T lanes[kept];
@@ -255,13 +265,15 @@ template <class Body, class Reducer, class T = typename Reducer::value_type>
 void reduce_items(const Body& body, const Reducer& reducer, index_t begin, index_t end, T& result) {
   constexpr int lanes = reduction_lanes<T>;
   const index_t count = end - begin;
-  if constexpr (Body::takes_lanes && lanes >= host_lanes && !checked_build)
-    if ((begin & (host_lanes - 1)) == 0 && count >= lanes)
-      return reduce_lanes<lanes>(body, reducer, begin, end, result);
+  if constexpr (Body::takes_lanes && !checked_build) {
+    if constexpr (lanes >= lanes_of<Body>)
+      if ((begin & (lanes_of<Body> - 1)) == 0 && count >= lanes)
+        return reduce_lanes<lanes>(body, reducer, begin, end, result);
+  }
   T partial[lanes];
   for (int l = 0; l < lanes && l < count; ++l) reducer.init(partial[l]);
   if constexpr (Body::takes_lanes) {
-    for (index_t i = begin; i < end; ++i) body(host_index(i), partial[(i - begin) & (lanes - 1)]);
+    for (index_t i = begin; i < end; ++i) body(lane_index<Body>(i), partial[(i - begin) & (lanes - 1)]);
   } else if (takes_int<Body>() && fit_int(begin, end)) {
     reduce_integers<lanes>(body, static_cast<int>(begin), static_cast<int>(end), partial);
   } else {

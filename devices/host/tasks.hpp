@@ -105,7 +105,8 @@ template <class Body>
 class ForTask {
  public:
   ForTask(const Body& body, const ChunkRange& range) : body_(body), range_(range) {
-    if (Body::takes_lanes && range_.chunk <= 0) range_.align = host_lanes;
+    if constexpr (Body::takes_lanes)
+      if (range_.chunk <= 0) range_.align = lanes_of<Body>;
   }
 
   index_t items() const { return range_.end > range_.begin ? range_.end - range_.begin : 0; }
