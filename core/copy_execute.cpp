@@ -3,8 +3,7 @@
 //
 //   long runs     memcpy of the run, whole or in blocks
 //   short runs    two loops, with the run's length and unit strides known to the compiler
-//   transposes    tiles small enough for the first-level cache, staged so that either side is touched along
-//   its lines
+//   transposes    tiles small enough for the first-level cache, in one of three ways (transpose_kernel)
 //
 // The inner kernel's work is numbered in units; a thread's share is a range of (outer position, unit). A fill
 // is a copy whose source strides are 0: the value is loaded once and stored by the same kernels.
@@ -115,7 +114,7 @@ class Job {
     std::copy(loop_ + lines + 1, loop_ + rank_, loop_ + lines);
     --rank_;
 
-    tile_kernel_ = kernels_.tile;
+    tile_kernel_ = transpose_kernel();
     if (std::min(plane_.inner.extent, plane_.outer.extent) <= detail::few_streams) {
       tile_kernel_ = kernels_.plane;
       if (plane_.inner.extent < plane_.outer.extent) std::swap(plane_.inner, plane_.outer);
@@ -127,7 +126,26 @@ class Job {
     tile_outer_ = std::min(plane_.outer.extent, area / tile_inner_);
     tile_inner_ = std::min(plane_.inner.extent, area / tile_outer_);
     tiles_along_inner_ = ceil_div(plane_.inner.extent, tile_inner_);
-    units_ = tiles_along_inner_ * ceil_div(plane_.outer.extent, tile_outer_);
+    tiles_along_outer_ = ceil_div(plane_.outer.extent, tile_outer_);
+    units_ = tiles_along_inner_ * tiles_along_outer_;
+    along_source_ = tile_kernel_ == kernels_.plane && source_lines_are_apart();
+  }
+
+  // Then tiles follow each other along lines of the source, which processors fetch ahead.
+  bool source_lines_are_apart() const {
+    constexpr index_t page = 4096;
+    return std::abs(plane_.inner.src) >= page;
+  }
+
+  // Where both sides have contiguous lines no stage is needed. Elements of 8 bytes, and those of 4 in main
+  // memory, go one by one to whole lines of the destination: 1.4 to 2.5 times as fast as through a stage on
+  // an Intel Xeon. Others go through registers.
+  detail::Kernel transpose_kernel() const {
+    const index_t run = plane_.run_bytes;
+    if (plane_.outer.src != run || plane_.inner.dst != run) return kernels_.tile;
+    constexpr index_t in_cache = 512 * 1024;
+    if (run == 8 || (run == 4 && bytes_ > in_cache && source_lines_are_apart())) return kernels_.plane;
+    return kernels_.squares != nullptr ? kernels_.squares : kernels_.tile;
   }
 
   // Runs the units [begin, end), counted over all positions of the outer nest.
@@ -177,7 +195,9 @@ class Job {
     const index_t begin = first * block_bytes;
     const index_t length = std::min(plane_.run_bytes, last * block_bytes) - begin;
     if (pattern_bytes_ == 0) {
-      std::memcpy(dst + begin, src + begin, static_cast<std::size_t>(length));
+      if (bytes_ > copies_past_cache && length >= least_past_cache && length <= most_past_cache)
+        copy_past_cache(dst + begin, src + begin, static_cast<std::size_t>(length));
+      else std::memcpy(dst + begin, src + begin, static_cast<std::size_t>(length));
     } else if (same_bytes_) {
       std::memset(dst + begin, static_cast<unsigned char>(*src), static_cast<std::size_t>(length));
     } else {
@@ -222,8 +242,10 @@ class Job {
 
   void move_tiles(char* dst, const char* src, index_t first, index_t last) const {
     for (index_t unit = first; unit < last; ++unit) {
-      const index_t inner = unit % tiles_along_inner_ * tile_inner_;
-      const index_t outer = unit / tiles_along_inner_ * tile_outer_;
+      const index_t inner =
+          (along_source_ ? unit / tiles_along_outer_ : unit % tiles_along_inner_) * tile_inner_;
+      const index_t outer =
+          (along_source_ ? unit % tiles_along_outer_ : unit / tiles_along_inner_) * tile_outer_;
       Plane tile = plane_;
       tile.inner.extent = std::min(tile_inner_, plane_.inner.extent - inner);
       tile.outer.extent = std::min(tile_outer_, plane_.outer.extent - outer);
@@ -247,6 +269,8 @@ class Job {
   index_t tile_inner_ = 0;
   index_t tile_outer_ = 0;
   index_t tiles_along_inner_ = 0;
+  index_t tiles_along_outer_ = 0;
+  bool along_source_ = false;  // tiles follow each other along the source's lines, else the destination's
   index_t pattern_bytes_ = 0;  // 0: the source is an array
   bool same_bytes_ = false;
   bool fills_lines_ = false;

@@ -122,9 +122,8 @@ struct Square {
   }
 };
 
-// Writes the transpose of a stage of `lines` lines, `pitch` bytes apart, of `length` elements each: element
-// (i, j) to dst + j * dst_pitch + i * Bytes. Whole squares go through registers, the margins element by
-// element.
+// Writes the transpose of `lines` lines, `pitch` bytes apart, of `length` elements each: element (i, j) to
+// dst + j * dst_pitch + i * Bytes. Whole squares go through registers, the margins element by element.
 template <int Bytes>
 void scatter_transposed(char* __restrict dst, index_t dst_pitch, const char* __restrict stage, index_t pitch,
                         index_t lines, index_t length) {
@@ -161,13 +160,25 @@ void transpose_tile(char* __restrict dst, const char* __restrict src, const Plan
   copy_plane<Bytes>(dst, stage, {{length, p.outer.dst, run}, {lines, p.inner.dst, pitch}, run});
 }
 
+// A tile whose lines are contiguous on both sides, without a stage.
+template <int Bytes>
+void transpose_squares(char* dst, const char* src, const Plane& p) {
+  scatter_transposed<Bytes>(dst, p.outer.dst, src, p.inner.src, p.inner.extent, p.outer.extent);
+}
+
 struct Kernels {
   Kernel plane;
   Kernel tile;
+  Kernel squares;  // null: there is none for this length
 };
 
 template <int Bytes>
-inline constexpr Kernels kernels{copy_plane<Bytes>, transpose_tile<Bytes>};
+constexpr Kernel squares_of() {
+  if constexpr (Bytes == 1 || Bytes == 2 || Bytes == 4) return transpose_squares<Bytes>;
+  else return nullptr;
+}
+template <int Bytes>
+inline constexpr Kernels kernels{copy_plane<Bytes>, transpose_tile<Bytes>, squares_of<Bytes>()};
 
 inline Kernels kernels_for(index_t run_bytes) {
   switch (run_bytes) {

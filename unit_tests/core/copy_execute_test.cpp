@@ -11,6 +11,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -204,6 +205,37 @@ TEST(CopyExecute, RandomLargeCopiesOnTwoThreadsEqualALoopOverElements) {
   EXPECT_GT(calls.load(), 0);
 }
 
+// Rows to columns and columns to rows, larger than what caches hold: elements of each size have a way of
+// theirs.
+TEST(CopyExecute, LargeTransposesEqualALoopOverElements) {
+  const std::uint64_t seed = test_seed();
+  SCOPED_TRACE("STRATA_TEST_SEED=" + std::to_string(seed));
+  RandomLayouts random(seed);
+  std::atomic<int> calls = 0;
+
+  const int trials = strata_tests::is_sanitized ? 5 : 15;
+  constexpr index_t sizes[] = {1, 2, 4, 8, 12};
+  for (int trial = 0; trial < trials; ++trial) {
+    const index_t rows = 130 + random.up_to(200), columns = 1030 + random.up_to(1500);
+    LayoutDescriptor by_rows;
+    by_rows.rank = 2;
+    by_rows.extent[0] = rows;
+    by_rows.extent[1] = columns;
+    LayoutDescriptor by_columns = by_rows;
+    by_rows.stride[0] = columns + random.up_to(3);
+    by_rows.stride[1] = by_columns.stride[0] = 1;
+    by_columns.stride[1] = rows + random.up_to(3);
+    for (LayoutDescriptor* layout : {&by_rows, &by_columns}) {
+      const Range range = range_of(*layout);
+      layout->span = range.high - range.low;
+    }
+    if (random.one_in(2)) std::swap(by_rows, by_columns);
+    const ChunkRunner runner = random.one_in(2) ? ChunkRunner{} : ChunkRunner{run_on_two_threads, &calls};
+    ASSERT_NO_FATAL_FAILURE(expect_copy_like_a_loop(by_rows, by_columns, sizes[trial % 5], runner))
+        << "trial " << trial;
+  }
+}
+
 TEST(CopyExecute, RandomFillsEqualALoopOverElements) {
   const std::uint64_t seed = test_seed();
   SCOPED_TRACE("STRATA_TEST_SEED=" + std::to_string(seed));
@@ -302,6 +334,42 @@ TEST(CopyExecute, LinesAreFilledInAndPastTheCache) {
       for (std::size_t i = 0; i < sizeof memory; ++i)
         ASSERT_EQ(memory[i], i / 64 >= 1 && i / 64 <= count ? line[i % 64] : 0x55) << "byte " << i;
     }
+}
+
+TEST(CopyExecute, BytesPastTheCacheAreThoseOfTheSourceWhereverBothBegin) {
+  RandomLayouts random(test_seed());
+  Bytes source(70000), memory(source.size());
+  for (std::size_t i = 0; i < source.size(); ++i)
+    source[i] = static_cast<unsigned char>((i * 2654435761u) >> 13);
+  for (int trial = 0; trial < 200; ++trial) {
+    const auto up_to = [&](std::size_t most) {
+      return static_cast<std::size_t>(random.up_to(static_cast<index_t>(most)));
+    };
+    const std::size_t from = up_to(130), to = up_to(130);
+    const std::size_t bytes = up_to(trial % 2 == 0 ? 300 : source.size() - 300);
+    std::fill(memory.begin(), memory.end(), static_cast<unsigned char>(0xee));
+    Bytes expected = memory;
+    std::memcpy(expected.data() + to, source.data() + from, bytes);
+
+    strata::detail::copy_past_cache(reinterpret_cast<char*>(memory.data()) + to,
+                                    reinterpret_cast<const char*>(source.data()) + from, bytes);
+
+    ASSERT_TRUE(memory == expected) << bytes << " bytes from " << from << " to " << to;
+  }
+}
+
+// Rows of a copy that is large enough, of lengths for which that is done and not.
+TEST(CopyExecute, LargeCopiesOfRowsWriteEachByteAndNothingBeside) {
+  constexpr index_t size = 16, shortest = least_past_cache / size;
+  for (const index_t columns : {shortest - 1, shortest + 1, index_t{5000}}) {
+    if (strata_tests::is_sanitized && columns != 5000) continue;  // a second each
+    const index_t rows = copies_past_cache / (columns * size) + 1;
+    const LayoutDescriptor wide = row_major(rows, columns, columns + 7);
+    const LayoutDescriptor narrow = row_major(rows, columns, columns);
+    const bool packs = columns % 2 == 0;
+    ASSERT_NO_FATAL_FAILURE(
+        expect_copy_like_a_loop(packs ? narrow : wide, packs ? wide : narrow, size, {run_on_two_threads}));
+  }
 }
 
 TEST(CopyExecute, UserSuppliedLayoutsAreCopiedAndFilledByElement) {
