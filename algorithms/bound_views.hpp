@@ -180,11 +180,6 @@ struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
     (end_item_of<I, Indices, V>(again, arguments...), ...);
   }
 
-  // Whether fetching them ahead gains: arrays that the caches of a core hold are read as fast without.
-  template <class Index>
-  bool is_worth_fetching() const {
-    return (is_large<V, Index>(static_cast<const BoundView<I, V>&>(*this).view) || ...);
-  }
   // Asks the caches for the rows that the lanes of `block` read.
   template <class Index>
   void fetch_rows(Index block) const {
@@ -238,13 +233,6 @@ struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
     if constexpr (ends_items<OneView>)
       FirstIndices::give<Indices>([&](const auto&... i) { view_number<J>(*this).end_item(again, i...); },
                                   arguments...);
-  }
-  template <class OneView, class Index>
-  static bool is_large([[maybe_unused]] const OneView& view) {
-    constexpr index_t of_a_core = 512 * 1024;  // at most half of the second cache, mostly
-    if constexpr (can_fetch_rows<OneView, Index>)
-      return view.mapping().required_span_size() * index_t{sizeof(typename OneView::value_type)} > of_a_core;
-    else return false;
   }
   template <class OneView, class Index>
   static void fetch_rows_of([[maybe_unused]] const OneView& view, [[maybe_unused]] Index block) {

@@ -156,8 +156,9 @@ struct KernelTraits<With<K, V...>> {
   // Of what is declared to be read, elements are read ahead anyway.
   static constexpr bool may_be_separate = sizeof...(V) > 1 && items_in_flight > 1 && !checked_build &&
                                           (is_plain_line<V> && ...) && holds_no_address<K>();
-  // Streams of numbers of four bytes, in blocks of as many as a cache line has.
-  static constexpr bool has_narrow_lines = items_in_flight == 4 && ((is_narrow_line<V>)&&...);
+  // Streams of numbers of four bytes: of a kernel that has no other arrays, nor an index type of its own.
+  static constexpr bool has_narrow_lines =
+      items_in_flight == 4 && ((is_narrow_line<V>)&&...) && holds_no_address<K>() && !takes_lane_index<K>();
   template <class Index>
   static constexpr bool fetches_ahead = (can_fetch_rows<V, Index> || ...);
   using Kernel = K;
@@ -214,8 +215,8 @@ constexpr ScanStores scan_stores_of() {
   else return ScanStores::Nothing;
 }
 
-// The lane index of a device for a kernel: twice as many lanes where vectors have as many numbers of all its
-// arrays, and none of them is in blocks of lanes.
+// The lane index of a device for a kernel: with twice as many lanes where vectors then have as many numbers
+// of each of its arrays.
 template <class Index, class K>
 struct LanesFor {
   using type = Index;
@@ -278,7 +279,6 @@ struct Body {
   STRATA_FUNCTION Body on_arrays(void* a, void* b, void* c, void* d) const {
     return {{kernel.kernel, kernel.views.on_arrays(a, b, c, d)}};
   }
-  bool is_worth_fetching() const { return kernel.views.template is_worth_fetching<Index>(); }
   void fetch_ahead(Index block) const { kernel.views.fetch_rows(block); }
   STRATA_FUNCTION auto fetch(index_t i) const requires(is_in_two_steps<K>) { return kernel.fetch(i); }
   STRATA_FUNCTION void finish(index_t i, const auto& fetched, auto& value) const {
@@ -317,8 +317,8 @@ struct CommonKernelOf<With<K, V...>> {
 template <class K>
 using CommonKernel = typename CommonKernelOf<K>::type;
 
-template <class D, class Tag, class K, int Rank>
-using BodyFor = Body<K, Tag, Rank == teams_rank ? 1 : Rank, AnyIndexFor<D, K>,
+template <class D, class Tag, class K, int Rank, class AnyIndex = AnyIndexFor<D, K>>
+using BodyFor = Body<K, Tag, Rank == teams_rank ? 1 : Rank, AnyIndex,
                      Rank != teams_rank && KernelTraits<K>::any_index &&
                          (is_lane_index_v<typename D::index_type> || Rank > 1),
                      KernelCallOf<D>>;

@@ -59,6 +59,14 @@ constexpr bool takes_any_index() {
     return is_lane_index_v<typename FirstParameter<decltype(&F::operator())>::type>;
   else return true;
 }
+// Whether its index parameter is a lane index, not any.
+template <class K>
+constexpr bool takes_lane_index() {
+  using F = typename KernelWithin<K>::type;
+  if constexpr (requires { &F::operator(); })
+    return is_lane_index_v<typename FirstParameter<decltype(&F::operator())>::type>;
+  else return false;
+}
 // Whether its index parameter is an int.
 template <class K>
 constexpr bool takes_int_index() {

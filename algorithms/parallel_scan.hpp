@@ -47,7 +47,8 @@ void launch_scan_with(const char* label, const Where& where, const R& work, cons
     static_assert(!loses_values<D, typename W::tag, Compiled, 1, T&, bool>,
                   "strata: parallel_scan: the kernel takes its value by value, so that what it adds is lost: "
                   "you wrote `double sum` or `auto sum`; write `double& sum` or `auto& sum`");
-    using B = BodyFor<D, typename W::tag, Compiled, 1>;
+    // Runs of a scan begin at any item, and more of them at one of eight than of sixteen.
+    using B = BodyFor<D, typename W::tag, Compiled, 1, typename D::index_type>;
     Capture views = make_capture<D>();
     CaptureScope scope(views);
     const B body{static_cast<const Compiled&>(kernel)};

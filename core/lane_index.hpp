@@ -30,6 +30,11 @@ struct LaneIndex {
 
   /// The index as a number.
   STRATA_FUNCTION constexpr operator index_t() const { return block * Lanes + lane; }
+  /// The same item in blocks of fewer lanes.
+  template <int Fewer>
+  requires(Fewer < Lanes) STRATA_FUNCTION constexpr operator LaneIndex<Fewer>() const {
+    return {block * (Lanes / Fewer) + lane / Fewer, lane % Fewer};
+  }
 };
 
 /// Whether it is a LaneIndex<N>.

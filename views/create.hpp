@@ -92,6 +92,9 @@ struct CreateOptions {
   }
   template <class Option>
   void set(const Option&) {
+    static_assert(!std::is_same_v<Option, D>,
+                  "strata: create: you wrote a device itself; write on(device), as in "
+                  "create<V>(\"x\", n, on(device))");
     static_assert(
         std::is_same_v<Option, D>,
         "strata: create: an argument is neither an extent (an integer) nor `uninitialized` nor on(...)");

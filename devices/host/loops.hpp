@@ -111,11 +111,8 @@ inline constexpr index_t blocks_ahead = 2;
 template <class Body>
 STRATA_FLATTEN void run_lane_blocks(const Body& body, index_t first_block, index_t last_block) {
   ThrownByItems thrown;
-  [[maybe_unused]] bool fetches = false;
-  if constexpr (FetchesAhead<Body>) fetches = body.is_worth_fetching();
   for (index_t block = first_block; block < last_block; ++block) {
-    if constexpr (FetchesAhead<Body>)
-      if (fetches) body.fetch_ahead(LaneIndexOf<Body>{block + blocks_ahead, 0});
+    if constexpr (FetchesAhead<Body>) body.fetch_ahead(LaneIndexOf<Body>{block + blocks_ahead, 0});
 #pragma omp simd
     for (int lane = 0; lane < lanes_of<Body>; ++lane) run_lane(thrown, body, block, lane);
     thrown.rethrow();

@@ -20,6 +20,16 @@ struct AnyIndex {
 struct Number {
   STRATA_FUNCTION void operator()(int, const Vector<float, Serial>&) const {}
 };
+struct HoldsAnArray : AnyIndex {
+  MDArrayIn<LayoutTiled<8>, float, Serial, rank<1>> other;
+};
+struct OfEightLanes {
+  void operator()(LaneIndex<8> i, const Vector<float, AnyHost>& x) const { x(i) = 1; }
+};
+// Its index may be one of more lanes, for it is one of eight as well.
+struct OfEightLanesAndAnyView {
+  void operator()(Serial::index_type i, auto x) const { x(i) += 2; }
+};
 template <class... V>
 using IndexOf = detail::IndexFor<Serial, With<AnyIndex, V...>>;
 
@@ -33,8 +43,17 @@ TEST(Lines, OfNumbersOfFourBytesHaveTwiceAsManyLanesOnHosts) {
   // A block of these is of eight elements, and so are the items that may go together.
   EXPECT_TRUE((std::is_same_v<IndexOf<MDArrayIn<LayoutTiled<8>, float, Serial, rank<1>>>, LaneIndex<8>>));
   EXPECT_TRUE((std::is_same_v<IndexOf<MDArray<float, Serial, rank<2>>>, LaneIndex<8>>));
+  // A functor may hold arrays in blocks, and a type of index of its own.
+  EXPECT_TRUE((std::is_same_v<detail::IndexFor<Serial, With<HoldsAnArray, Floats>>, LaneIndex<8>>));
+  EXPECT_TRUE((std::is_same_v<detail::IndexFor<Serial, With<OfEightLanes, Floats>>, LaneIndex<8>>));
   // Where the index is a number it stays one.
   EXPECT_TRUE((std::is_same_v<detail::IndexFor<Serial, With<Number, Floats>>, index_t>));
+}
+
+TEST(Lines, KernelsMayHaveAnIndexOfEightLanes) {
+  const auto x = create<Vector<float, Serial>>("x", 37);
+  launch(on(Serial{}), range(3, 30), OfEightLanesAndAnyView{}, inout(x));
+  for (index_t i = 0; i < 37; ++i) EXPECT_EQ(x(i), i >= 3 && i < 30 ? 2 : 0) << i;
 }
 
 struct AddProduct {

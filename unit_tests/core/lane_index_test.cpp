@@ -21,6 +21,17 @@ TEST(LaneIndex, IsTheIndexInArithmetic) {
   EXPECT_TRUE((std::is_same_v<decltype(i + 1), index_t>));
 }
 
+TEST(LaneIndex, IsOneOfFewerLanes) {
+  constexpr strata::LaneIndex<16> i{-2, 11};
+
+  constexpr Lane same = i;
+
+  EXPECT_EQ(index_t(same), index_t(i));
+  EXPECT_EQ(same.block, -3);
+  EXPECT_EQ(same.lane, 3);
+  EXPECT_FALSE((std::is_convertible_v<Lane, strata::LaneIndex<16>>));
+}
+
 #if defined(__GLIBCXX__)
 TEST(LaneIndex, IsTheIndexInTheFunctionsOfTheMathLibrary) {
   const Lane i{2, 3};
