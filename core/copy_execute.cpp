@@ -116,8 +116,13 @@ class Job {
 
     tile_kernel_ = transpose_kernel();
     if (std::min(plane_.inner.extent, plane_.outer.extent) <= detail::few_streams) {
+      // Lines of a destination, as those of tiles, are written whole, where they are not much shorter than
+      // those of a cache.
+      const index_t run = plane_.run_bytes;
+      const bool writes_lines = tile_kernel_ != kernels_.tile && (run == 4 || run == 8) &&
+                                plane_.inner.extent * run >= detail::short_run / 2;
       tile_kernel_ = kernels_.plane;
-      if (plane_.inner.extent < plane_.outer.extent) std::swap(plane_.inner, plane_.outer);
+      if (!writes_lines && plane_.inner.extent < plane_.outer.extent) std::swap(plane_.inner, plane_.outer);
     }
 
     const index_t side = detail::tile_side(plane_.run_bytes);
