@@ -245,12 +245,12 @@ class Kernels {
   void measure_vectors(const CgVectors<T, D>& vectors, int times, bool in_cache) {
     ThermalArrays<T> arrays{};
     vectors.add_to(arrays);
-    const auto measure = [&](const char* name, ThermalKernel kernel) {
+    const auto measure = [&](const char* name, ThermalKernel kernel, VectorForm form = VectorForm::Functor) {
       contest_.measure({.name = name,
                         .n = count(arrays.nodes),
                         .bytes = in_cache ? 0 : vectors.bytes(kernel),
                         .calls = times,
-                        .run = repeated([&vectors, kernel] { vectors.launch(kernel); }, times),
+                        .run = repeated([&vectors, kernel, form] { vectors.launch(kernel, form); }, times),
                         .baseline = thermal_by_hand(contest_.place(), kernel, arrays, times),
                         .others = {kokkos_thermal(kokkos_place<D>(), kernel, arrays, times)},
                         .correct = [&vectors, kernel, times] { return vectors.correct(kernel, times); },
@@ -259,6 +259,8 @@ class Kernels {
     measure("dot", ThermalKernel::Dot);
     measure("update", ThermalKernel::Update);
     measure("direction", ThermalKernel::Direction);
+    measure("update in two steps", ThermalKernel::Update, VectorForm::Other);
+    measure("direction by launch", ThermalKernel::Direction, VectorForm::Other);
   }
 
   // Launches follow each other in a solve, and the host waits once in many: what a wait costs is no part of a

@@ -60,6 +60,26 @@ struct UpdateVectors {
     sums.rr += other.rr;
   }
 };
+/// The same in two steps, as the library's solver has it: what several items read is loaded before one
+/// writes.
+template <class V>
+struct UpdateInTwoSteps : UpdateVectors<V>, strata::detail::InTwoSteps {
+  using T = typename V::value_type;
+  struct Item {
+    T x, r, p, q, d, alpha;
+  };
+  STRATA_FUNCTION Item fetch(auto i) const {
+    return {this->x(i), this->r(i), this->p(i), this->q(i), this->d(i), this->scalars(alpha_scalar)};
+  }
+  STRATA_FUNCTION void finish(auto i, const Item& item, UpdateSums<T>& sums) const {
+    const T own_r = item.r - item.alpha * item.q;
+    this->x(i) = item.x + item.alpha * item.p;
+    this->r(i) = own_r;
+    sums.rz += own_r * item.d * own_r;
+    sums.rr += own_r * own_r;
+  }
+  STRATA_FUNCTION void operator()(auto i, UpdateSums<T>& sums) const { finish(i, fetch(i), sums); }
+};
 template <class V>
 struct StoreSums {
   V scalars;
@@ -81,6 +101,15 @@ struct NewDirection {
   ReadOnly<V> r, d, scalars;
   STRATA_FUNCTION void operator()(auto i) const { p(i) = d(i) * r(i) + scalars(beta_scalar) * p(i); }
 };
+/// The same of views that a launch declares.
+struct LaunchedDirection {
+  STRATA_FUNCTION void operator()(auto i, auto p, auto r, auto d, auto scalars) const {
+    p(i) = d(i) * r(i) + scalars(beta_scalar) * p(i);
+  }
+};
+
+/// How a kernel is written: a functor that holds its views; or an update in two steps, a launched direction.
+enum class VectorForm { Functor, Other };
 
 template <class T, class D>
 class CgVectors {
@@ -107,15 +136,22 @@ class CgVectors {
     arrays.scalars = scalars.data();
   }
 
-  void launch(ThermalKernel kernel) const {
+  void launch(ThermalKernel kernel, VectorForm form = VectorForm::Functor) const {
     const auto queue = strata::on(strata::default_queue(D{}));
     if (kernel == ThermalKernel::Dot) {
       strata::linear::dot(queue, p, q, StoreDot<Vector>{scalars});
+    } else if (form == VectorForm::Other) {
+      if (kernel == ThermalKernel::Update) {
+        UpdateInTwoSteps<Vector> update;
+        static_cast<UpdateVectors<Vector>&>(update) = update_functor();
+        strata::parallel_reduce("update", queue, n_, update, StoreSums<Vector>{scalars});
+      } else {
+        strata::launch(queue.named("direction"), n_, LaunchedDirection{}, strata::inout(p), strata::in(r),
+                       strata::in(d), strata::in(scalars));
+      }
     } else if (kernel == ThermalKernel::Update) {
-      strata::parallel_reduce(
-          "update", queue, strata::launch_bounds<256, 4>(n_),
-          UpdateVectors<Vector>{x, r, read_only(p), read_only(q), read_only(d), read_only(scalars)},
-          StoreSums<Vector>{scalars});
+      strata::parallel_reduce("update", queue, strata::launch_bounds<256, 4>(n_), update_functor(),
+                              StoreSums<Vector>{scalars});
     } else {
       strata::parallel_for("direction", queue, n_,
                            NewDirection<Vector>{p, read_only(r), read_only(d), read_only(scalars)});
@@ -153,6 +189,10 @@ class CgVectors {
   }
 
  private:
+  UpdateVectors<Vector> update_functor() const {
+    return {x, r, read_only(p), read_only(q), read_only(d), read_only(scalars)};
+  }
+
   // The elements that `clear` sets.
   struct Values {
     double x, p, q, r, d;

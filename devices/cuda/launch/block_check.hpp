@@ -13,16 +13,25 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// Whether the block shall work; called by all its threads, first.
-inline __device__ bool enter_block(const CudaCheck& check) {
+/// Lets the blocks of the next kernel start, as soon as all blocks of this one have called it or ended.
+inline __device__ void let_next_start() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/// Whether the block shall work; called by all its threads, first. Unless the work itself calls
+/// let_next_start, the blocks of the next kernel may start from here on.
+template <bool LetsNextStart = true>
+__device__ bool enter_block(const CudaCheck& check) {
   bool go = true;
 #if __CUDA_ARCH__ >= 900
   // The compiler may move loads of constant memory before the wait, but not before a branch that depends on
   // it.
   if (check.ahead) {
     unsigned one;
-    asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;\n\tmov.u32 %0, 1;"
-                 : "=r"(one)::"memory");
+    if constexpr (LetsNextStart) let_next_start();
+    asm volatile("griddepcontrol.wait;\n\tmov.u32 %0, 1;" : "=r"(one)::"memory");
     go = one != 0;
   }
 #endif

@@ -41,8 +41,23 @@ __device__ const Work& work_of(const CudaIndirect<Work>& indirect) {
   return indirect.get();
 }
 
+/// Brings parameters into the multiprocessor's cache of constants where the block will wait for the kernel
+/// before it: lines of 64 bytes, each of which takes some 0.1 us when it is read for the first time.
+template <class Parameters>
+__device__ void fetch_parameters(const Parameters& parameters) {
+  if (!parameters.check.ahead) return;
+  constexpr int lines = static_cast<int>((sizeof(Parameters) + 63) / 64), most = 12;
+  const unsigned* const words = reinterpret_cast<const unsigned*>(&parameters);
+  unsigned sum = 0;
+#pragma unroll
+  for (int line = 0; line < (lines < most ? lines : most); ++line) sum ^= words[16 * line];
+  __shared__ volatile unsigned used;  // else there would be no loads
+  if (sum == 1 && threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) used = sum;
+}
+
 template <class Parameters>
 __global__ void cuda_run(const __grid_constant__ Parameters parameters) {
+  fetch_parameters(parameters);
   if (enter_block(parameters.check)) parameters.run();
 }
 
@@ -51,6 +66,7 @@ __global__ void cuda_run(const __grid_constant__ Parameters parameters) {
 template <class Work>
 __global__ void cuda_run_separate(const __grid_constant__ Work work, void* __restrict__ a,
                                   void* __restrict__ b, void* __restrict__ c, void* __restrict__ d) {
+  fetch_parameters(work);
   if (enter_block(work.check)) work.on_arrays(a, b, c, d).run();
 }
 

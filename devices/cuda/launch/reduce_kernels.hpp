@@ -57,6 +57,7 @@ struct CudaReduce {
   __device__ void run(Gather& gather) const {
     T value;
     join_blocks_nodes(value, base + (static_cast<index_t>(blockIdx.x) << log2_nodes));
+    if constexpr (Threads::writes) let_next_start();
     if (gridDim.x == 1) {
       if (threadIdx.x == 0) {
         if (!nodes.holds(base, base + (index_t{1} << log2_nodes))) reducer.init(value);
@@ -70,24 +71,19 @@ struct CudaReduce {
   }
 
  private:
-  // For join_nodes: units of 2^log2 nodes.
-  struct Holds {
-    const CudaReduce& reduce;
-    int log2;
-    __device__ bool operator()(index_t first, index_t last) const {
-      return reduce.nodes.holds(first << log2, last << log2);
-    }
-    __device__ bool all(index_t first, index_t last) const {
-      return reduce.nodes.holds_all(first << log2, last << log2);
-    }
-  };
+  // Whether unit `unit` of 2^log2 numbers has a node.
+  __device__ bool has_nodes(index_t unit, int log2) const {
+    return nodes.holds(unit << log2, (unit + 1) << log2);
+  }
 
   // The values of the cluster's blocks, and the end.
   __device__ void join_cluster(Gather& gather, T& value) const {
     gather.send(value);
     if (blockIdx.x != 0 || threadIdx.x >= warp_lanes) return;
     gather.receive(value);
-    join_nodes(value, base >> log2_nodes, 1 << log2_cluster, reducer, Holds{*this, log2_nodes});
+    const auto block = static_cast<index_t>(threadIdx.x);
+    join_nodes(value, block < 1 << log2_cluster && has_nodes((base >> log2_nodes) + block, log2_nodes),
+               1 << log2_cluster, reducer);
     if (threadIdx.x == 0) end(value);
   }
 
@@ -168,10 +164,11 @@ struct CudaReduce {
                               int log2) const {
     const int lane = static_cast<int>(threadIdx.x % warp_lanes);
     if (lane < count) value = shared[lane * stride];
-    join_nodes(value, first, count, reducer, Holds{*this, log2});
+    join_nodes(value, lane < count && has_nodes(first + lane, log2), count, reducer);
   }
 
-  // The partials of all blocks, each of 2^log2_unit nodes, to thread 0: rounds of 32. A round passes its
+  // The partials of all blocks, each of 2^log2_unit nodes, to thread 0, in rounds: a lane joins some that
+  // follow each other, whose loads are in flight together, and a warp those of its lanes. A round passes its
   // values to the next through shared memory, or, where they do not fit, from one half of the scratch memory
   // to the other and back.
   __device__ void join_partials(T& whole, T* partial, int log2_unit) const {
@@ -181,30 +178,25 @@ struct CudaReduce {
     index_t count = gridDim.x, unit = base >> log2_unit;
     const index_t warp = threadIdx.x / warp_lanes, warps = blockDim.x / warp_lanes;
     const index_t lane = threadIdx.x % warp_lanes;
-    // A warp loads several groups before it joins the first: a load takes longer than a join.
-    constexpr int batch = sizeof(T) <= 16 ? 4 : 1;
+    constexpr int log2_own = sizeof(T) <= 16 ? 2 : 0, log2_group = log2_own + 5;
     // Ranges that begin below zero end with two nodes, -1 and 0, which have no common parent.
     for (int round = 0; count > 1 && !(count == 2 && unit == -1); ++round) {
-      const index_t first_group = unit >> 5, last_group = ((unit + count - 1) >> 5) + 1;
+      const index_t first_group = unit >> log2_group, last_group = ((unit + count - 1) >> log2_group) + 1;
       const index_t groups = last_group - first_group;
       T* const to = groups <= capacity ? shared + (round % 2) * capacity
                                        : partial + (from == partial ? index_t{gridDim.x} : 0);
-      for (index_t group = first_group + warp; group < last_group; group += batch * warps) {
-        T value[batch];
+#pragma unroll 1
+      for (index_t group = first_group + warp; group < last_group; group += warps) {
+        T value[1 << log2_own];
+        const index_t first = (group * warp_lanes + lane) << log2_own;
 #pragma unroll
-        for (int b = 0; b < batch; ++b) {
-          const index_t k = (group + b * warps) * warp_lanes + lane - unit;
-          if (k >= 0 && k < count) value[b] = from[k];
-        }
-#pragma unroll
-        for (int b = 0; b < batch; ++b) {
-          const index_t own = group + b * warps;
-          if (own >= last_group) break;
-          join_nodes(value[b], own * warp_lanes, warp_lanes, reducer, Holds{*this, log2_unit});
-          if (lane == 0) {
-            if (groups == 1) whole = value[b];
-            else to[own - first_group] = value[b];
-          }
+        for (int o = 0; o < 1 << log2_own; ++o)
+          if (first + o >= unit && first + o < unit + count) value[o] = from[first + o - unit];
+        const bool has = join_own<log2_own>(value, first, log2_unit);
+        join_nodes(value[0], has, warp_lanes, reducer);
+        if (lane == 0) {
+          if (groups == 1) whole = value[0];
+          else to[group - first_group] = value[0];
         }
       }
       if (groups == 1) return;
@@ -212,12 +204,31 @@ struct CudaReduce {
       from = to;
       count = groups;
       unit = first_group;
-      log2_unit += 5;
+      log2_unit += log2_group;
     }
     if (threadIdx.x == 0) {
       whole = from[0];
       if (count == 2) join(whole, from[1]);
     }
+  }
+
+  // The values of 2^Log2 units from `first` on, which the calling thread has, to the first; whether there are
+  // any.
+  template <int Log2>
+  __device__ bool join_own(T (&value)[1 << Log2], index_t first, int log2_unit) const {
+    bool has[1 << Log2];
+#pragma unroll
+    for (int o = 0; o < 1 << Log2; ++o) has[o] = has_nodes(first + o, log2_unit);
+#pragma unroll
+    for (int half = 1; half < 1 << Log2; half *= 2)
+#pragma unroll
+      for (int o = 0; o < 1 << Log2; o += 2 * half) {
+        if (!has[o + half]) continue;
+        if (has[o]) join(value[o], value[o + half]);
+        else value[o] = value[o + half];
+        has[o] = true;
+      }
+    return has[0];
   }
 
   __device__ void end(T& value) const {

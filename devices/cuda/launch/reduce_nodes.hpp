@@ -26,7 +26,6 @@ struct RangeNodes {
   index_t last;
 
   __device__ bool holds(index_t a, index_t b) const { return a < last && b > first; }
-  __device__ bool holds_all(index_t a, index_t b) const { return a >= first && b <= last; }
   __device__ index_t count(index_t node) const {
     const BlockItems items = items_of_block(node, begin, end);
     return items.end - items.begin;
@@ -76,9 +75,6 @@ struct BoxNodes {
   __device__ bool holds(index_t a, index_t b) const {
     const index_t row_size = index_t{1} << log2_row;
     return a < last && b > first && (b - a >= row_size || (a & (row_size - 1)) < blocks);
-  }
-  __device__ bool holds_all(index_t a, index_t b) const {
-    return a >= first && b <= last && blocks == index_t{1} << log2_row;
   }
   __device__ index_t count(index_t node) const {
     const index_t left = row_items - (node & ((index_t{1} << log2_row) - 1)) * reduction_block;
@@ -154,6 +150,10 @@ struct NodeThreads {
   /// this one; where two warps share each node, half as many items follow each other. On an H100 an update of
   /// two vectors with the sums of two more took 0.94 of the time in float, 0.97 in double.
   static constexpr bool writes = can_share && writes_views<typename Nodes::body_type>();
+  /// Whether all that several items read is loaded before any of them writes.
+  static constexpr bool in_two_steps = requires(const typename Nodes::Items& items) {
+    items.fetch(index_t{});
+  };
   /// Launch bounds. By default a multiprocessor should hold two blocks: 64 registers a thread for small
   /// values, and 128, which keep more loads in flight, for larger ones; 64 where a body writes.
   static constexpr int most_threads = bounded ? Static::max_threads : warp_lanes << log2_most_warps;

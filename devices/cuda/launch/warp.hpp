@@ -60,21 +60,22 @@ __device__ void value_of_lane(T& result, const T& value, int lane) {
   words.get(result);
 }
 
-/// Joins the nodes [base, base + count) that the lanes of a warp hold, lane l node base + l, pairwise; `base`
-/// is a multiple of `count`, a power of two up to 32. `holds(first, end)` says whether there is any node in
-/// [first, end), `holds.all` whether every number in it has a node. The result is in lane 0, if holds(base,
-/// base + count).
-template <class T, class Reducer, class Holds>
-__device__ void join_nodes(T& value, index_t base, int count, const Reducer& reducer, const Holds& holds) {
+/// Joins the nodes that the lanes of a warp hold, lane l the l-th of 32 that have a common parent, pairwise;
+/// `has` says whether a lane has one. Called by all lanes; the result is in lane 0, if any lane has a node.
+/// `count`: no lane from that one on, a power of two, has.
+template <class T, class Reducer>
+__device__ void join_nodes(T& value, bool has, int count, const Reducer& reducer) {
   const int lane = static_cast<int>(threadIdx.x % warp_lanes);
-  const index_t own = base + lane;
-  const bool all = holds.all(base, base + count);
-  for (int half = 1; half < count; half *= 2) {
+  const unsigned all = __ballot_sync(all_lanes, has);
+#pragma unroll
+  for (int half = 1; half < warp_lanes; half *= 2) {
+    if (half >= count) break;
     T above;
     value_from_above(above, value, half);
-    if ((lane & (2 * half - 1)) != 0 || lane + half >= count) continue;
-    if (all || holds(own + half, own + 2 * half)) {
-      if (all || holds(own, own + half)) reducer.join(value, above);
+    if ((lane & (2 * half - 1)) != 0) continue;
+    const unsigned from_lane = all >> lane, nodes = (1u << half) - 1;  // of a half
+    if ((from_lane >> half & nodes) != 0) {
+      if ((from_lane & nodes) != 0) reducer.join(value, above);
       else value = above;
     }
   }
