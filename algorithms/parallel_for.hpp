@@ -14,6 +14,7 @@
 #pragma once
 
 #include <strata/algorithms/kernel.hpp>
+#include <strata/algorithms/place.hpp>
 
 namespace strata::inline STRATA_ABI {
 
@@ -96,6 +97,19 @@ void parallel_for(const char* label, const R& work, const K& kernel) {
 template <class D, WorkRange R, class K>
 void parallel_for(const char* label, const On<D>& where, const R& work, const K& kernel) {
   detail::launch_for(label, where, work, kernel);
+}
+
+/// These do not compile: a device or a queue is not a place.
+template <detail::LacksOn W, class... Rest>
+void parallel_for(const W&, const Rest&...) {
+  static_assert(
+      detail::never<W>,
+      "strata: parallel_for: a place is made by on(...): you wrote parallel_for(device, n, kernel); "
+      "write parallel_for(on(device), n, kernel), as in parallel_for(on(Threads{}), n, kernel)");
+}
+template <detail::LacksOn W, class... Rest>
+void parallel_for(const char*, const W& where, const Rest&... rest) {
+  parallel_for(where, rest...);
 }
 
 }  // namespace strata::inline STRATA_ABI

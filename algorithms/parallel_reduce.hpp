@@ -21,6 +21,7 @@
 #pragma once
 
 #include <strata/algorithms/kernel.hpp>
+#include <strata/algorithms/place.hpp>
 #include <strata/algorithms/reduction.hpp>
 
 namespace strata::inline STRATA_ABI {
@@ -186,6 +187,21 @@ template <class D, WorkRange R, class K, class... Results>
 auto parallel_reduce(const char* label, const On<D>& where, const R& work, const K& kernel,
                      Results&&... results) {
   return detail::launch_reduce_into(label, where, work, kernel, static_cast<Results&&>(results)...);
+}
+
+/// These do not compile: a device or a queue is not a place.
+template <detail::LacksOn W, class... Rest>
+detail::NoResult parallel_reduce(const W&, const Rest&...) {
+  static_assert(
+      detail::never<W>,
+      "strata: parallel_reduce: a place is made by on(...): you wrote parallel_reduce(device, n, kernel, "
+      "...); write parallel_reduce(on(device), n, kernel, ...), as in parallel_reduce(on(Threads{}), n, "
+      "kernel, Sum(s))");
+  return {};
+}
+template <detail::LacksOn W, class... Rest>
+detail::NoResult parallel_reduce(const char*, const W& where, const Rest&... rest) {
+  return parallel_reduce(where, rest...);
 }
 
 }  // namespace strata::inline STRATA_ABI

@@ -160,6 +160,20 @@ void parallel_scan(const char* label, const On<D>& where, const R& work, const K
   detail::scan_labelled(label, where, work, kernel, static_cast<Rest&&>(rest)...);
 }
 
+/// These do not compile: a device or a queue is not a place.
+template <detail::LacksOn W, class... Rest>
+void parallel_scan(const W&, const Rest&...) {
+  static_assert(
+      detail::never<W>,
+      "strata: parallel_scan: a place is made by on(...): you wrote parallel_scan(device, n, kernel, ...); "
+      "write parallel_scan(on(device), n, kernel, ...), as in parallel_scan(on(Threads{}), n, kernel, "
+      "Sum(s))");
+}
+template <detail::LacksOn W, class... Rest>
+void parallel_scan(const char*, const W& where, const Rest&... rest) {
+  parallel_scan(where, rest...);
+}
+
 namespace detail {
 
 // Scans the elements of x into y, which has the same index range.
