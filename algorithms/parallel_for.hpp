@@ -49,13 +49,15 @@ void launch_for(const char* label, const Where& where, const R& work, const K& k
     using Compiled = std::conditional_t<can_call<D, typename W::tag, Common, W::rank>, Common, K>;
     constexpr bool callable = can_call<D, typename W::tag, Compiled, W::rank>;
     static_assert(callable || W::rank != teams_rank,
-                  "strata: parallel_for: the kernel cannot be called as kernel(member) const: you wrote an "
-                  "operator() that is not const or "
-                  "has other parameters; write `void operator()(const auto& member) const` with (the tag,) a "
-                  "member of a team (and the "
-                  "views of `with`)");
-    if constexpr (!callable && W::rank != teams_rank)
-      static_cast<void>(KernelOfFor<Indices<W::rank>, Views<num_views<K>>>::is_right);
+                  "strata: the kernel over teams cannot be called as kernel(member) const: you wrote an "
+                  "operator() that is not const or has other parameters; write `void operator()(const auto& "
+                  "member) const` with (the tag,) a member of a team (and the views)");
+    if constexpr (!callable && W::rank != teams_rank) {
+      using Given = Views<num_views<K>>;
+      static_cast<void>(std::conditional_t<takes_no_index<D, typename W::tag, Compiled, W::rank>,
+                                           IndexOfKernel<Indices<W::rank>, Given>,
+                                           KernelOfFor<Indices<W::rank>, Given>>::is_right);
+    }
     if constexpr (callable) {
       using B = BodyFor<D, typename W::tag, Compiled, W::rank>;
       Capture views = bound;
