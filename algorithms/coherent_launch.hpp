@@ -206,11 +206,13 @@ template <class Where>
 struct CompileAt;
 template <class D>
 struct CompileAt<On<D>> {
+  using first_device = D;
   template <class R, class K, class... Accesses>
   static constexpr bool kernel = compile_kernel<D, R, K, Accesses...>();
 };
 template <class... D>
 struct CompileAt<Across<D...>> {
+  using first_device = typename First<D...>::type;
   template <class R, class K, class... Accesses>
   static constexpr bool kernel = (compile_kernel<D, R, K, Accesses...>() && ...);
 };
@@ -284,18 +286,6 @@ void launch_coherent(const char* label, const Where& where, const R& work, const
     if (balance != nullptr) add_samples(*balance, call, parts, PlaceTraits<Where>::count(where));
 }
 
-// Instantiated for a kernel that cannot be called so.
-template <class I, class V>
-struct KernelOfLaunch {
-  static_assert(
-      !std::is_same_v<I, I>,
-      "strata: launch: the kernel cannot be called as kernel(index..., views...) const, nor as a factory "
-      "kernel(views...) const: you wrote other parameters, or an operator() that is not const; write "
-      "`void operator()(auto i, auto x) const` with (the tag,) one index for each dimension of the range and "
-      "a view for each access (how many: see KernelOfLaunch<Indices<...>, Views<...>> beside this)");
-  static constexpr bool is_right = false;
-};
-
 // Whether a launch over coherent arrays compiles; the errors of those that do not.
 template <class Where, class R, class K, class... Accesses>
 constexpr bool check_launch() {
@@ -309,8 +299,11 @@ constexpr bool check_launch() {
                 "you wrote in(view); write in(x) of a CoherentArray x");
   if constexpr (over_rows && on_one) {
     constexpr bool compiles = CompileAt<Where>::template kernel<R, K, Accesses...>;
-    if constexpr (!compiles)
-      static_cast<void>(KernelOfLaunch<Indices<WorkOf<R>::rank>, Views<sizeof...(Accesses)>>::is_right);
+    if constexpr (!compiles) {
+      using D = typename CompileAt<Where>::first_device;
+      static_cast<void>(ErrorOfLaunch<D, WorkOf<R>, With<K, BoundTo<ResolvedOn<D, Accesses>>...>,
+                                      sizeof...(Accesses)>::is_right);
+    }
     return compiles;
   }
   return false;

@@ -254,6 +254,19 @@ inline constexpr bool can_call =
                 decltype(append(append(IndicesOf<D, Tag, K, Rank>(), typename KernelTraits<K>::Views()),
                                 TypeList<Values...>()))>;
 
+template <class... I>
+constexpr TypeList<AnyArgument<I>...> any_arguments(TypeList<I...>) {
+  return {};
+}
+/// Whether only the types of its index parameters keep such a kernel from being called, over indices. (Asked
+/// where it cannot be.)
+template <class D, class Tag, class K, int Rank, class... Values>
+inline constexpr bool takes_no_index =
+    is_callable<typename KernelTraits<K>::Kernel,
+                decltype(append(append(append(TagList<Tag>(), any_arguments(index_list<D, K, Rank>())),
+                                       typename KernelTraits<K>::Views()),
+                                TypeList<Values...>()))>;
+
 /// Whether such a kernel takes a value by value that is passed by reference.
 template <class D, class Tag, class K, int Rank, class... Values>
 inline constexpr bool loses_values = takes_by_value<typename KernelTraits<K>::Kernel, Values...>(
@@ -389,6 +402,28 @@ template <int N>
 struct Views;
 template <int N>
 struct References;
+// Instantiated for a kernel of a launch that cannot be called with its index and views.
+template <class I, class V>
+struct KernelOfLaunch {
+  static_assert(
+      !std::is_same_v<I, I>,
+      "strata: launch: the kernel cannot be called as kernel(index..., views...) const, nor as a factory "
+      "kernel(views...) const: you wrote other parameters, or an operator() that is not const; write "
+      "`void operator()(auto i, auto x) const` with (the tag,) one index for each dimension of the range and "
+      "a view for each access (how many: see KernelOfLaunch<Indices<...>, Views<...>> beside this)");
+  static constexpr bool is_right = false;
+};
+// Instantiated for a kernel that takes all it is called with, but for the indices.
+template <class I, class V>
+struct IndexOfKernel {
+  static_assert(
+      !std::is_same_v<I, I>,
+      "strata: the kernel cannot be called with an index: its first parameter (after a tag the second, over "
+      "an mdrange one of the first) has a type to which no index converts: you wrote a pointer, a class or "
+      "the like; write `auto i` or `index_t i`, as in `void operator()(auto i, auto x) const`, and x(i) for "
+      "an element");
+  static constexpr bool is_right = false;
+};
 template <class K>
 inline constexpr int num_views = 0;
 template <class K, class... V>

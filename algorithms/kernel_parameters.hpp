@@ -29,6 +29,14 @@ inline constexpr bool is_callable<F, TypeList<A...>> = requires(const F& f) {
   f(std::declval<A>()...);
 };
 
+// For messages: an argument, in place of an `Index`, that converts to any type. A kernel that can be called
+// with such arguments, and not with indices, has index parameters of a wrong type.
+template <class Index>
+struct AnyArgument {
+  template <class T>
+  operator T() const;
+};
+
 // The first parameter of a call operator that is neither overloaded nor a template.
 template <class>
 struct FirstParameter {

@@ -112,12 +112,46 @@ constexpr bool makes_functor() {
   if constexpr (can_call<D, typename W::tag, With<K, BoundTo<Accesses>...>, W::rank>) return false;
   else return Factory<K, typename Accesses::view_type...>;
 }
+// The error of `Bound`, a kernel with its views, over work of `W` = WorkOf<R>.
+template <class D, class W, class Bound, int NumViews>
+using ErrorOfLaunch = std::conditional_t<takes_no_index<D, typename W::tag, Bound, W::rank>,
+                                         IndexOfKernel<Indices<W::rank>, Views<NumViews>>,
+                                         KernelOfLaunch<Indices<W::rank>, Views<NumViews>>>;
+// Whether a launch can call `Bound`, or reports by itself that it cannot, as over teams.
+template <class D, class W, class Bound>
+constexpr bool is_kernel() {
+  if constexpr (W::rank == teams_rank) return true;
+  else if constexpr (can_call<D, typename W::tag, Bound, W::rank>) return true;
+  else return can_call<D, typename W::tag, CommonKernel<Bound>, W::rank>;
+}
+// Stands for a kernel whose error was reported.
+struct NoKernel {
+  STRATA_FUNCTION void operator()(const auto&...) const {}
+};
+
 // The kernel bound to its views, or the functor that a factory makes of them.
 template <class D, class R, class K, class... Accesses>
 auto bind_kernel(const K& kernel, const Accesses&... accesses) {
   static_assert((SameMemoryFor<D, typename Accesses::view_type::device_type>::value && ...));
-  if constexpr (makes_functor<D, R, K, Accesses...>()) return kernel(accesses.view...);
-  else return bind_views(kernel, view_to_bind(accesses)...);
+  using W = WorkOf<R>;
+  using Bound = With<K, BoundTo<Accesses>...>;
+  if constexpr (makes_functor<D, R, K, Accesses...>()) {
+    using F = std::remove_cvref_t<decltype(kernel(accesses.view...))>;
+    constexpr bool callable = is_kernel<D, W, F>();
+    static_assert(
+        callable,
+        "strata: launch: the kernel cannot be called as kernel(index..., views...) const, and as a "
+        "factory kernel(views...) const it returns what cannot be called as functor(index...) const: "
+        "you wrote other parameters; write `void operator()(auto i, auto x) const`, or `void "
+        "operator()(auto i) const` in the functor that the factory returns");
+    if constexpr (callable) return kernel(accesses.view...);
+    else return NoKernel();
+  } else if constexpr (is_kernel<D, W, Bound>()) {
+    return bind_views(kernel, view_to_bind(accesses)...);
+  } else {
+    static_cast<void>(ErrorOfLaunch<D, W, Bound, sizeof...(Accesses)>::is_right);
+    return NoKernel();
+  }
 }
 
 // The same of a reduction.
@@ -389,6 +423,54 @@ void launch_scan(const char*, const Rest&...) {
   static_assert(detail::never<Rest...>,
                 "strata: launch_scan: the label belongs to the place: launch_scan(on(device).named(\"x\"), "
                 "...): you wrote launch_scan(\"x\", place, ...); write that");
+}
+
+/// Nor do these: a device or a queue is not a place.
+template <detail::LacksOn W, class... Rest>
+void launch(const W&, const Rest&...) {
+  static_assert(detail::never<W>,
+                "strata: launch: a place is made by on(...): you wrote launch(device, n, kernel, ...); write "
+                "launch(on(device), n, kernel, ...), as in launch(on(Threads{}), n, kernel, in(x), out(y))");
+}
+template <detail::LacksOn W, class... Rest>
+void launch_reduce(const W&, const Rest&...) {
+  static_assert(
+      detail::never<W>,
+      "strata: launch_reduce: a place is made by on(...): you wrote launch_reduce(device, n, kernel, ...); "
+      "write launch_reduce(on(device), n, kernel, ...), as in launch_reduce(on(Threads{}), n, kernel, "
+      "Sum(s), in(x))");
+}
+template <detail::LacksOn W, class... Rest>
+void launch_scan(const W&, const Rest&...) {
+  static_assert(
+      detail::never<W>,
+      "strata: launch_scan: a place is made by on(...): you wrote launch_scan(device, n, kernel, ...); write "
+      "launch_scan(on(device), n, kernel, ...), as in launch_scan(on(Threads{}), n, kernel, Sum(s), in(x), "
+      "out(y))");
+}
+
+/// Nor these: no place is given at all.
+template <WorkRange R, class... Rest>
+void launch(const R&, const Rest&...) {
+  static_assert(detail::never<R>,
+                "strata: launch: nothing says where it runs: you wrote launch(n, kernel, ...); write "
+                "launch(on(device), n, kernel, ...), as in launch(on(Threads{}), n, kernel, in(x), out(y))");
+}
+template <WorkRange R, class... Rest>
+void launch_reduce(const R&, const Rest&...) {
+  static_assert(
+      detail::never<R>,
+      "strata: launch_reduce: nothing says where it runs: you wrote launch_reduce(n, kernel, ...); write "
+      "launch_reduce(on(device), n, kernel, ...), as in launch_reduce(on(Threads{}), n, kernel, Sum(s), "
+      "in(x))");
+}
+template <WorkRange R, class... Rest>
+void launch_scan(const R&, const Rest&...) {
+  static_assert(
+      detail::never<R>,
+      "strata: launch_scan: nothing says where it runs: you wrote launch_scan(n, kernel, ...); write "
+      "launch_scan(on(device), n, kernel, ...), as in launch_scan(on(Threads{}), n, kernel, Sum(s), in(x), "
+      "out(y))");
 }
 
 }  // namespace strata::inline STRATA_ABI

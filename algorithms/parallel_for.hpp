@@ -14,6 +14,7 @@
 #pragma once
 
 #include <strata/algorithms/kernel.hpp>
+#include <strata/algorithms/place.hpp>
 
 namespace strata::inline STRATA_ABI {
 
@@ -48,13 +49,15 @@ void launch_for(const char* label, const Where& where, const R& work, const K& k
     using Compiled = std::conditional_t<can_call<D, typename W::tag, Common, W::rank>, Common, K>;
     constexpr bool callable = can_call<D, typename W::tag, Compiled, W::rank>;
     static_assert(callable || W::rank != teams_rank,
-                  "strata: parallel_for: the kernel cannot be called as kernel(member) const: you wrote an "
-                  "operator() that is not const or "
-                  "has other parameters; write `void operator()(const auto& member) const` with (the tag,) a "
-                  "member of a team (and the "
-                  "views of `with`)");
-    if constexpr (!callable && W::rank != teams_rank)
-      static_cast<void>(KernelOfFor<Indices<W::rank>, Views<num_views<K>>>::is_right);
+                  "strata: the kernel over teams cannot be called as kernel(member) const: you wrote an "
+                  "operator() that is not const or has other parameters; write `void operator()(const auto& "
+                  "member) const` with (the tag,) a member of a team (and the views)");
+    if constexpr (!callable && W::rank != teams_rank) {
+      using Given = Views<num_views<K>>;
+      static_cast<void>(std::conditional_t<takes_no_index<D, typename W::tag, Compiled, W::rank>,
+                                           IndexOfKernel<Indices<W::rank>, Given>,
+                                           KernelOfFor<Indices<W::rank>, Given>>::is_right);
+    }
     if constexpr (callable) {
       using B = BodyFor<D, typename W::tag, Compiled, W::rank>;
       Capture views = bound;
@@ -96,6 +99,19 @@ void parallel_for(const char* label, const R& work, const K& kernel) {
 template <class D, WorkRange R, class K>
 void parallel_for(const char* label, const On<D>& where, const R& work, const K& kernel) {
   detail::launch_for(label, where, work, kernel);
+}
+
+/// These do not compile: a device or a queue is not a place.
+template <detail::LacksOn W, class... Rest>
+void parallel_for(const W&, const Rest&...) {
+  static_assert(
+      detail::never<W>,
+      "strata: parallel_for: a place is made by on(...): you wrote parallel_for(device, n, kernel); "
+      "write parallel_for(on(device), n, kernel), as in parallel_for(on(Threads{}), n, kernel)");
+}
+template <detail::LacksOn W, class... Rest>
+void parallel_for(const char*, const W& where, const Rest&... rest) {
+  parallel_for(where, rest...);
 }
 
 }  // namespace strata::inline STRATA_ABI

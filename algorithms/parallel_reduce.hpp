@@ -21,6 +21,7 @@
 #pragma once
 
 #include <strata/algorithms/kernel.hpp>
+#include <strata/algorithms/place.hpp>
 #include <strata/algorithms/reduction.hpp>
 
 namespace strata::inline STRATA_ABI {
@@ -61,10 +62,11 @@ template <class I, class V, class N>
 struct KernelOfReduce {
   static_assert(
       !std::is_same_v<I, I>,
-      "strata: parallel_reduce: the kernel cannot be called as kernel(index..., value&...) const: you wrote "
-      "an operator() that is not const or has other parameters; write `void operator()(auto i, double& sum) "
-      "const` with (the tag,) one index for each dimension of the range, the views of `with` and a reference "
-      "to each value (how many: see KernelOfReduce<Indices<...>, Views<...>, References<...>> beside this)");
+      "strata: the kernel of a reduction cannot be called as kernel(index..., value&...) const: you wrote an "
+      "operator() that is not const or has other parameters; write `void operator()(auto i, double& sum) "
+      "const` with (the tag,) one index for each dimension of the range, the views (of `with`, or one for "
+      "each access) and a reference to each value (how many: see KernelOfReduce<Indices<...>, Views<...>, "
+      "References<...>> beside this)");
   static constexpr bool is_right = false;
 };
 
@@ -80,17 +82,21 @@ void launch_reduce_with(const char* label, const Where& where, const R& work, co
   constexpr bool callable = Reducing::template callable<D, typename W::tag, Compiled, W::rank>;
   static_assert(
       callable || W::rank != teams_rank,
-      "strata: parallel_reduce: the kernel cannot be called as kernel(member, value&...) const: give "
-      "it a const operator() that takes (the tag,) a member of a team, const auto& (, the views of "
-      "`with`) and a reference to each value");
-  if constexpr (!callable && W::rank != teams_rank)
-    static_cast<void>(
-        KernelOfReduce<Indices<W::rank>, Views<num_views<K>>, References<Reducing::num_values>>::is_right);
+      "strata: the kernel of a reduction over teams cannot be called as kernel(member, value&...) const: "
+      "give it a const operator() that takes (the tag,) a member of a team, const auto& (, the views) and "
+      "a reference to each value");
+  if constexpr (!callable && W::rank != teams_rank) {
+    using Given = Views<num_views<K>>;
+    static_cast<void>(std::conditional_t<
+                      Reducing::template takes_no_index<D, typename W::tag, Compiled, W::rank>,
+                      IndexOfKernel<Indices<W::rank>, Given>,
+                      KernelOfReduce<Indices<W::rank>, Given, References<Reducing::num_values>>>::is_right);
+  }
   if constexpr (callable) {
     static_assert(
         !Reducing::template loses_value<D, typename W::tag, Compiled, W::rank>,
-        "strata: parallel_reduce: the kernel takes its value by value, so that what it adds is lost: "
-        "you wrote `double sum` or `auto sum`; write `double& sum` or `auto& sum`");
+        "strata: the kernel of a reduction takes its value by value, so that what it adds is lost: you "
+        "wrote `double sum` or `auto sum`; write `double& sum` or `auto& sum`");
     using Inner = BodyFor<D, typename W::tag, Compiled, W::rank>;
     Capture views = make_capture<D>();
     CaptureScope scope(views);
@@ -104,7 +110,7 @@ void launch_reduce_with(const char* label, const Where& where, const R& work, co
     if constexpr (Reducing::is_array) {
       static_assert(
           W::rank != teams_rank,
-          "strata: parallel_reduce: values of run-time length are reduced over a range or an mdrange: "
+          "strata: a reduction: values of run-time length are reduced over a range or an mdrange: "
           "you wrote teams; write a loop over team_range in each item, or a parallel_for with atomics");
       if constexpr (W::rank == 1) D::execution::reduce_array(info, range, body, reducer, finish);
       else if constexpr (W::rank != teams_rank)
@@ -186,6 +192,21 @@ template <class D, WorkRange R, class K, class... Results>
 auto parallel_reduce(const char* label, const On<D>& where, const R& work, const K& kernel,
                      Results&&... results) {
   return detail::launch_reduce_into(label, where, work, kernel, static_cast<Results&&>(results)...);
+}
+
+/// These do not compile: a device or a queue is not a place.
+template <detail::LacksOn W, class... Rest>
+detail::NoResult parallel_reduce(const W&, const Rest&...) {
+  static_assert(
+      detail::never<W>,
+      "strata: parallel_reduce: a place is made by on(...): you wrote parallel_reduce(device, n, kernel, "
+      "...); write parallel_reduce(on(device), n, kernel, ...), as in parallel_reduce(on(Threads{}), n, "
+      "kernel, Sum(s))");
+  return {};
+}
+template <detail::LacksOn W, class... Rest>
+detail::NoResult parallel_reduce(const char*, const W& where, const Rest&... rest) {
+  return parallel_reduce(where, rest...);
 }
 
 }  // namespace strata::inline STRATA_ABI

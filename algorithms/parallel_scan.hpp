@@ -26,6 +26,18 @@ namespace strata::inline STRATA_ABI {
 
 namespace detail {
 
+// Instantiated for a kernel that cannot be called so.
+template <class V>
+struct KernelOfScan {
+  static_assert(!std::is_same_v<V, V>,
+                "strata: the kernel of a scan cannot be called as kernel(index, value&, bool final) const: "
+                "you wrote an operator() that is not const or has other parameters; write `void "
+                "operator()(auto i, double& sum, bool final) const` with (the tag,) the index, the views "
+                "(of `with`, or one for each access), a reference to the value and a bool (how many: see "
+                "KernelOfScan<Views<...>> beside this)");
+  static constexpr bool is_right = false;
+};
+
 template <class Where, class R, class K, class Reducer, class Finish>
 void launch_scan_with(const char* label, const Where& where, const R& work, const K& kernel,
                       const Reducer& reducer, const Finish& finish,
@@ -34,19 +46,19 @@ void launch_scan_with(const char* label, const Where& where, const R& work, cons
   using W = WorkOf<R>;
   using T = typename Reducer::value_type;
   static_assert(check_kernel<Where, K>());
-  static_assert(W::rank == 1, "strata: parallel_scan: the range has one dimension");
+  static_assert(W::rank == 1, "strata: a scan: the range has one dimension");
   using Common = CommonKernel<K>;
   using Compiled = std::conditional_t<can_call<D, typename W::tag, Common, 1, T&, bool>, Common, K>;
   constexpr bool callable = can_call<D, typename W::tag, Compiled, 1, T&, bool>;
-  static_assert(
-      callable,
-      "strata: parallel_scan: the kernel cannot be called as kernel(index, value&, bool final) const: give "
-      "it a const operator() that takes (the tag,) the index (, the views of `with`), a reference to the "
-      "value and a bool");
+  if constexpr (!callable) {
+    using Given = Views<num_views<K>>;
+    static_cast<void>(std::conditional_t<takes_no_index<D, typename W::tag, Compiled, 1, T&, bool>,
+                                         IndexOfKernel<Indices<1>, Given>, KernelOfScan<Given>>::is_right);
+  }
   if constexpr (callable) {
     static_assert(!loses_values<D, typename W::tag, Compiled, 1, T&, bool>,
-                  "strata: parallel_scan: the kernel takes its value by value, so that what it adds is lost: "
-                  "you wrote `double sum` or `auto sum`; write `double& sum` or `auto& sum`");
+                  "strata: the kernel of a scan takes its value by value, so that what it adds is lost: you "
+                  "wrote `double sum` or `auto sum`; write `double& sum` or `auto& sum`");
     // Runs of a scan begin at any item, and more of them at one of eight than of sixteen.
     using B = BodyFor<D, typename W::tag, Compiled, 1, typename D::index_type>;
     Capture views = make_capture<D>();
@@ -158,6 +170,20 @@ void parallel_scan(const char* label, const R& work, const K& kernel, Rest&&... 
 template <class D, WorkRange R, class K, class... Rest>
 void parallel_scan(const char* label, const On<D>& where, const R& work, const K& kernel, Rest&&... rest) {
   detail::scan_labelled(label, where, work, kernel, static_cast<Rest&&>(rest)...);
+}
+
+/// These do not compile: a device or a queue is not a place.
+template <detail::LacksOn W, class... Rest>
+void parallel_scan(const W&, const Rest&...) {
+  static_assert(
+      detail::never<W>,
+      "strata: parallel_scan: a place is made by on(...): you wrote parallel_scan(device, n, kernel, ...); "
+      "write parallel_scan(on(device), n, kernel, ...), as in parallel_scan(on(Threads{}), n, kernel, "
+      "Sum(s))");
+}
+template <detail::LacksOn W, class... Rest>
+void parallel_scan(const char*, const W& where, const Rest&... rest) {
+  parallel_scan(where, rest...);
 }
 
 namespace detail {

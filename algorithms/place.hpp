@@ -110,5 +110,13 @@ inline constexpr bool is_on_v<On<D>> = true;
 template <class...>
 inline constexpr bool never = false;
 
+template <class W>
+inline constexpr bool is_queue_v = false;
+template <class D>
+inline constexpr bool is_queue_v<Queue<D>> = true;
+/// A device or a queue, of which on(...) makes a place.
+template <class W>
+concept LacksOn = is_queue_v<W> || Device<W>;
+
 }  // namespace detail
 }  // namespace strata::inline STRATA_ABI

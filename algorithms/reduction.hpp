@@ -189,6 +189,8 @@ class ReduceByName {
 
   template <class D, class Tag, class K, int Rank>
   static constexpr bool callable = can_call<D, Tag, K, Rank, typename R::value_type&...>;
+  template <class D, class Tag, class K, int Rank>
+  static constexpr bool takes_no_index = detail::takes_no_index<D, Tag, K, Rank, typename R::value_type&...>;
   static constexpr int num_values = static_cast<int>(sizeof...(R));  // that a kernel is handed
   template <class D, class Tag, class K, int Rank>
   static constexpr bool loses_value = loses_values<D, Tag, K, Rank, typename R::value_type&...>;
@@ -241,36 +243,35 @@ concept HasStaticJoin = requires(typename F::value_type& v, const typename F::va
 template <class K, std::size_t Results>
 constexpr bool check_reduce_functor() {
   using F = FunctorOf<K>;
-  static_assert(
-      Results <= 1 || !HasValueType<F>,
-      "strata: parallel_reduce: a functor with a `value_type` has one result; for several give named "
-      "reducers only, Sum(a), Max(b)");
+  static_assert(Results <= 1 || !HasValueType<F>,
+                "strata: a reduction: a functor with a `value_type` has one result; for several give named "
+                "reducers only, Sum(a), Max(b)");
   if constexpr (!HasValueType<F>) {
     static_assert(HasValueType<F>,
-                  "strata: parallel_reduce: nothing says how values are joined: give named reducers such as "
-                  "Sum(result), or a functor with `value_type`, `init` and `join`");
+                  "strata: a reduction or scan: nothing says how values are joined: give named reducers such "
+                  "as Sum(result), or a functor with `value_type`, `init` and `join`");
     return false;
   } else if constexpr (std::is_array_v<typename F::value_type>) {
-    static_assert(
-        HasArrayInterface<F>,
-        "strata: parallel_reduce: a functor with `value_type` T[] needs `value_count`, `init(T*)` and "
-        "`join(T*, const T*)`");
+    static_assert(HasArrayInterface<F>,
+                  "strata: a reduction: a functor with `value_type` T[] needs `value_count`, `init(T*)` and "
+                  "`join(T*, const T*)`");
     return HasArrayInterface<F>;
   } else if constexpr (!HasInit<F>) {
-    static_assert(HasInit<F>,
-                  "strata: parallel_reduce: the functor lacks `init(value_type&)`: you wrote none, or with "
-                  "other parameters; write "
-                  "`static void init(value_type& value)`");
+    static_assert(
+        HasInit<F>,
+        "strata: a reduction or scan: the functor lacks `init(value_type&)`: you wrote none, or with "
+        "other parameters; write `static void init(value_type& value)`");
     return false;
   } else if constexpr (!HasJoin<F>) {
-    static_assert(HasJoin<F>,
-                  "strata: parallel_reduce: the functor lacks `join(value_type& update, const value_type& "
-                  "input)`: you wrote none, or with other "
-                  "parameters; write `static void join(value_type& update, const value_type& input)`");
+    static_assert(
+        HasJoin<F>,
+        "strata: a reduction or scan: the functor lacks `join(value_type& update, const value_type& "
+        "input)`: you wrote none, or with other parameters; write `static void join(value_type& update, "
+        "const value_type& input)`");
     return false;
   } else {
     static_assert(std::is_trivially_copyable_v<typename F::value_type>,
-                  "strata: parallel_reduce: the `value_type` must be trivially copyable");
+                  "strata: a reduction or scan: the `value_type` must be trivially copyable");
     return std::is_trivially_copyable_v<typename F::value_type> && Results <= 1;
   }
 }
@@ -314,6 +315,8 @@ class ReduceByFunctor {
 
   template <class D, class Tag, class K, int Rank>
   static constexpr bool callable = can_call<D, Tag, K, Rank, Value>;
+  template <class D, class Tag, class K, int Rank>
+  static constexpr bool takes_no_index = detail::takes_no_index<D, Tag, K, Rank, Value>;
   static constexpr int num_values = 1;
   template <class D, class Tag, class K, int Rank>
   static constexpr bool loses_value = loses_values<D, Tag, K, Rank, Value>;
@@ -364,23 +367,23 @@ auto reduce_by_functor(const F& functor, Result&& result) {
     } else {
       static_assert(
           std::is_invocable_v<const R&, Element*>,
-          "strata: parallel_reduce: the result is neither T*, a view of rank 1, nor a finalize functor that "
+          "strata: a reduction: the result is neither T*, a view of rank 1, nor a finalize functor that "
           "can be called with T*");
       return ReduceByFunctor<F, StoreNothing>(functor, {});
     }
   } else if constexpr (std::is_same_v<R, T>) {
     constexpr bool assignable =
         std::is_lvalue_reference_v<Result&&> && !std::is_const_v<std::remove_reference_t<Result>>;
-    static_assert(assignable,
-                  "strata: parallel_reduce: the result must be a variable that can be assigned: you wrote a "
-                  "constant or an expression; write "
-                  "Sum(x) of a variable x");
+    static_assert(
+        assignable,
+        "strata: a reduction or scan: the result must be a variable that can be assigned: you wrote "
+        "a constant or an expression; write Sum(x) of a variable x");
     if constexpr (assignable) return ReduceByFunctor<F, StoreHost<T>>(functor, {&result});
     else return ReduceByFunctor<F, StoreNothing>(functor, {});
   } else if constexpr (AnyView<R>) {
     constexpr bool fits = std::is_same_v<typename R::element_type, T> && R::extents_type::max_rank_value == 0;
     static_assert(fits,
-                  "strata: parallel_reduce: the result view is not a Value of the functor's value_type");
+                  "strata: a reduction or scan: the result view is not a Value of the functor's value_type");
     if constexpr (fits) return ReduceByFunctor<F, StoreView<R>>(functor, {result});
     else return ReduceByFunctor<F, StoreNothing>(functor, {});
   } else if constexpr (std::is_invocable_v<const R&, T&>) {
@@ -388,7 +391,8 @@ auto reduce_by_functor(const F& functor, Result&& result) {
   } else {
     static_assert(
         std::is_invocable_v<const R&, T&>,
-        "strata: parallel_reduce: the third argument is neither a variable of the functor's value_type, a "
+        "strata: a reduction or scan: the argument for the result is neither a variable of the functor's "
+        "value_type, a "
         "Value of it, nor a finalize functor callable with it (const operator()(const value_type&))");
     return ReduceByFunctor<F, StoreNothing>(functor, {});
   }

@@ -14,10 +14,19 @@ struct KernelCall {
   template <class F>
   static constexpr void check() {}
 
+  // A kernel may take its index as an `int` or another narrower number: -Wconversion, here and not in the
+  // kernel, would warn of that. There is no cast, as the type of a generic kernel's parameter is not known.
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+#endif
   template <class F, class... Arguments>
   STRATA_FUNCTION static decltype(auto) call(const F& f, Arguments&&... arguments) {
     return f(static_cast<Arguments&&>(arguments)...);
   }
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
   template <class F, class V>
   STRATA_FUNCTION static void init_by(const F& f, V&& value) {
     f.init(value);

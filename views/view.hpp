@@ -190,6 +190,16 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
   constexpr explicit View(T* data) requires(ExtentsType::dynamic_count == 0)
       : data_(data), mapping_(ExtentsType()) {}
 
+  /// This does not compile: arrays are made by create. (Where T* is a const char*, such text is the data.)
+  template <class C, class... Rest>
+  requires(std::is_same_v<C, const char> && !std::is_same_v<T, C>) explicit View(C*, const Rest&...)
+      : View() {
+    static_assert(
+        !std::is_same_v<C, const char>,
+        "strata: a view with a label is made by create: you wrote Array z(\"z\", 100); write auto z = "
+        "create<...>(\"z\", 100), with the type of the array in place of the dots");
+  }
+
   /// A view that shares the ownership of the allocation `owner`.
   STRATA_FUNCTION View(const detail::AllocationRef& owner, T* data, const mapping_type& mapping)
       : Owner(owner), data_(data), mapping_(mapping) {}

@@ -1,4 +1,4 @@
-// expect: parallel_for: the kernel cannot be called as kernel\(member\) const
+// expect: the kernel over teams cannot be called as kernel\(member\) const
 // SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 

@@ -1,4 +1,4 @@
-// expect: the third argument is neither a variable of the functor's value_type, a Value of it, nor a finalize
+// expect: argument for the result is neither a variable of the functor.s value_type, a Value of it, nor a
 // SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 

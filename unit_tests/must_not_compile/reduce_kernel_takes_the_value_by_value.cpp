@@ -1,4 +1,4 @@
-// expect: parallel_reduce: the kernel takes its value by value, so that what it adds is lost
+// expect: the kernel of a reduction takes its value by value, so that what it adds is lost
 // first lines: 10
 // SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>

@@ -1,4 +1,4 @@
-// expect: parallel_reduce: the kernel cannot be called as kernel\(index..., value&...\) const
+// expect: the kernel of a reduction cannot be called as kernel\(index..., value&...\) const
 // says: KernelOfReduce<.*Indices<1>, .*Views<0>, .*References<2>
 // SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>

@@ -1,4 +1,4 @@
-// expect: parallel_scan: the kernel cannot be called as kernel\(index, value&, bool final\) const
+// expect: the kernel of a scan cannot be called as kernel\(index, value&, bool final\) const
 // SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 

@@ -204,4 +204,24 @@ TEST(MDArrayOnHosts, BracketsAndEnumerationsIndex) {
   static_assert(!strata::IndexLike<double>);
 }
 
+// Which the constructor that only reports a label leaves as they are.
+TEST(MDArrayOnHosts, TextAndNullPointersAreMemoryOfSomebodyElse) {
+  using Text = MDArray<const char, strata::Serial, rank<1>>;
+  using Bytes = MDArray<char, strata::Serial, rank<1>>;
+  char data[] = "abc";
+
+  const Text text("abc", 3);
+  const Bytes bytes(data, 3);
+  const Text of_bytes(data, 3);
+  const Bytes null(nullptr, 3);
+
+  EXPECT_EQ(text(2), 'c');
+  EXPECT_EQ(bytes(2), 'c');
+  EXPECT_EQ(of_bytes.data(), data);
+  EXPECT_FALSE(null);
+  static_assert(!std::is_convertible_v<const char*, Bytes>);
+  static_assert(!std::is_constructible_v<Bytes, double*, int>);
+  static_assert(!std::is_constructible_v<Bytes, int, int>);
+}
+
 }  // namespace
