@@ -105,7 +105,7 @@ struct FinalizeColumnDots {
 /// Q(*, j) -= R(i, j) scale Q(*, i), for `count` columns j from `first` on; the last such launch of a step
 /// stores scale Q(*, i), too.
 template <class Q, class R, class Scale, bool IsLast>
-struct ColumnsWithout {
+struct ColumnsWithout : HasItemsInFlight<8 / sizeof(typename Q::value_type)> {
   using device_type = typename Q::device_type;
   static constexpr int columns = gram_schmidt_columns<device_type>;
   Q q;
@@ -157,10 +157,10 @@ void launch_gram_schmidt_column(const Where& where, const Q& q, const R& r, cons
                        FinalizeColumnDots<R>{r, i, first, count});
     if (is_last)
       launch_for("gram_schmidt: take out", where, rows,
-                 ColumnsWithout<Q, R, Scale, true>{q, r, scale, i, first, count});
+                 ColumnsWithout<Q, R, Scale, true>{{}, q, r, scale, i, first, count});
     else
       launch_for("gram_schmidt: take out", where, rows,
-                 ColumnsWithout<Q, R, Scale, false>{q, r, scale, i, first, count});
+                 ColumnsWithout<Q, R, Scale, false>{{}, q, r, scale, i, first, count});
   }
 }
 
