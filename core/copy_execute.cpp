@@ -17,10 +17,10 @@
 #include <utility>
 #include <vector>
 
+#include <strata/core/cache_lines.hpp>
 #include <strata/core/copy_execute.hpp>
 #include <strata/core/copy_kernels.hpp>
 #include <strata/core/error.hpp>
-#include <strata/core/fill_lines.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 namespace {
@@ -376,7 +376,7 @@ void fill_pieces(void* dst_base, const void* value, std::size_t element_bytes,
       std::all_of(pattern, pattern + element_bytes, [&](char c) { return c == pattern[0]; });
   // Runs are cut from the value repeated: as often as the longest run or a page holds it.
   constexpr std::size_t page = 4096;
-  alignas(64) char repeated[page];
+  alignas(32) char repeated[page];
   std::size_t pattern_bytes = element_bytes;
   std::size_t longest = element_bytes;
   for (const CopyPiece& piece : pieces)

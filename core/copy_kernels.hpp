@@ -144,7 +144,8 @@ void scatter_transposed(char* __restrict dst, index_t dst_pitch, const char* __r
 // destination's.
 template <int Bytes>
 void transpose_tile(char* __restrict dst, const char* __restrict src, const Plane& p) {
-  alignas(64) char stage[stage_bytes];
+  // Aligned to no more than what the stack of AddressSanitizer has (cache_lines.cpp).
+  alignas(32) char stage[stage_bytes];
   const index_t run = Bytes != 0 ? Bytes : p.run_bytes;
   const index_t lines = p.inner.extent, length = p.outer.extent;
   const index_t pitch = length * run;

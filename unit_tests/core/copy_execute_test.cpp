@@ -17,9 +17,9 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <strata/core/cache_lines.hpp>
 #include <strata/core/copy_execute.hpp>
 #include <strata/core/error.hpp>
-#include <strata/core/fill_lines.hpp>
 
 #include "core/random.hpp"
 
