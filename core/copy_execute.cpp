@@ -115,10 +115,11 @@ class Job {
     --rank_;
 
     tile_kernel_ = transpose_kernel();
-    if (std::min(plane_.inner.extent, plane_.outer.extent) <= detail::few_streams) {
+    const index_t run = plane_.run_bytes, narrow = std::min(plane_.inner.extent, plane_.outer.extent);
+    const bool has_squares = run <= 2 && tile_kernel_ == kernels_.squares && narrow >= detail::narrow_side;
+    if (narrow <= detail::few_streams && !has_squares) {
       // Lines of a destination, as those of tiles, are written whole, where they are not much shorter than
       // those of a cache.
-      const index_t run = plane_.run_bytes;
       const bool writes_lines = tile_kernel_ != kernels_.tile && (run == 4 || run == 8) &&
                                 plane_.inner.extent * run >= detail::short_run / 2;
       tile_kernel_ = kernels_.plane;

@@ -269,6 +269,24 @@ LayoutDescriptor row_major(index_t rows, index_t columns, index_t pitch) {
   return d;
 }
 
+// As between rows and tiles of eight: squares of eight go through registers, what is left by element.
+TEST(CopyExecute, NarrowTransposesOfSmallElementsEqualALoopOverElements) {
+  const std::uint64_t seed = test_seed();
+  SCOPED_TRACE("STRATA_TEST_SEED=" + std::to_string(seed));
+  RandomLayouts random(seed);
+  for (int trial = 0; trial < 200; ++trial) {
+    const index_t rows = 6 + random.up_to(11), columns = 1 + random.up_to(400);
+    LayoutDescriptor by_rows = row_major(rows, columns, columns + random.up_to(20));
+    LayoutDescriptor by_columns = by_rows;
+    by_columns.stride[0] = 1;
+    by_columns.stride[1] = rows + random.up_to(3);
+    by_columns.span = (columns - 1) * by_columns.stride[1] + rows;
+    if (random.one_in(2)) std::swap(by_rows, by_columns);
+    ASSERT_NO_FATAL_FAILURE(expect_copy_like_a_loop(by_rows, by_columns, trial % 4 < 2 ? 1 : 2, {}))
+        << "trial " << trial << ": " << rows << " x " << columns;
+  }
+}
+
 // Element i of a row lies at the place of i with its lowest bit flipped: a layout without strides.
 index_t swapped_pairs(const void* mapping, const index_t* index) {
   return index[0] * *static_cast<const index_t*>(mapping) + (index[1] ^ 1);
