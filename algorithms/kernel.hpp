@@ -40,13 +40,6 @@ struct SameMemoryFor {
   static constexpr bool value = true;
 };
 
-template <class...>
-struct First;
-template <class T, class... Rest>
-struct First<T, Rest...> {
-  using type = T;
-};
-
 template <class K>
 concept HasDeviceType = requires {
   typename K::device_type;

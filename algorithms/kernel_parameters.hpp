@@ -37,62 +37,26 @@ struct AnyArgument {
   operator T() const;
 };
 
-// The first parameter of a call operator that is neither overloaded nor a template.
-template <class>
-struct FirstParameter {
-  using type = void;
-};
-template <class R, class C, class A, class... Rest>
-struct FirstParameter<R (C::*)(A, Rest...) const> {
-  using type = std::remove_cvref_t<A>;
-};
-template <class R, class C, class A, class... Rest>
-struct FirstParameter<R (C::*)(A, Rest...) const noexcept> {
-  using type = std::remove_cvref_t<A>;
+template <class...>
+struct First;
+template <class T, class... Rest>
+struct First<T, Rest...> {
+  using type = T;
 };
 
-// The kernel whose parameters count: that of the user, in one of the library around it. (No name that the
-// library looks for in a functor: users have members of any name.)
-template <class K>
-struct KernelWithin {
-  using type = K;
-};
-
-// Kernels whose index parameter is an integer run in plain loops; all others are called with the device's
-// index type.
-template <class K>
-constexpr bool takes_any_index() {
-  using F = typename KernelWithin<K>::type;
-  if constexpr (requires { &F::operator(); })
-    return is_lane_index_v<typename FirstParameter<decltype(&F::operator())>::type>;
-  else return true;
-}
-// Whether its index parameter is a lane index, not any.
-template <class K>
-constexpr bool takes_lane_index() {
-  using F = typename KernelWithin<K>::type;
-  if constexpr (requires { &F::operator(); })
-    return is_lane_index_v<typename FirstParameter<decltype(&F::operator())>::type>;
-  else return false;
-}
-// Whether its index parameter is an int.
-template <class K>
-constexpr bool takes_int_index() {
-  using F = typename KernelWithin<K>::type;
-  if constexpr (requires { &F::operator(); })
-    return std::is_same_v<typename FirstParameter<decltype(&F::operator())>::type, int>;
-  else return false;
-}
-
-// Of a call operator that is neither overloaded nor a template: whether one of `Values`, which come after the
-// first `Before` parameters, is taken by value though it is passed by reference.
+// The parameters of a call operator that is neither overloaded nor a template; none are known of one that is
+// not const.
 template <class>
 struct CallParameters {
+  using first = void;
   template <std::size_t Before, class... Values>
   static constexpr bool by_value = false;
 };
 template <class R, class C, class... A>
 struct CallParameters<R (C::*)(A...) const> {
+  using first = std::remove_cvref_t<typename First<A..., void>::type>;
+  // Whether one of `Values`, which come after the first `Before` parameters, is taken by value though it is
+  // passed by reference.
   template <std::size_t Before, class... Values>
   static constexpr bool by_value = [] {
     if constexpr (sizeof...(A) >= Before + sizeof...(Values)) {  // more have defaults
@@ -106,6 +70,43 @@ struct CallParameters<R (C::*)(A...) const> {
 };
 template <class R, class C, class... A>
 struct CallParameters<R (C::*)(A...) const noexcept> : CallParameters<R (C::*)(A...) const> {};
+
+// The kernel whose parameters count: that of the user, in one of the library around it. (No name that the
+// library looks for in a functor: users have members of any name.)
+template <class K>
+struct KernelWithin {
+  using type = K;
+};
+
+// The type of a kernel's first parameter, its index unless it has a tag; AnyParameter where the call operator
+// is overloaded or a template.
+struct AnyParameter {};
+template <class F>
+struct FirstParameter {
+  using type = AnyParameter;
+};
+template <class F>
+requires requires { &F::operator(); }
+struct FirstParameter<F> {
+  using type = typename CallParameters<decltype(&F::operator())>::first;
+};
+template <class K>
+using FirstParameterOf = typename FirstParameter<typename KernelWithin<K>::type>::type;
+
+template <class K>
+constexpr bool takes_lane_index() {
+  return is_lane_index_v<FirstParameterOf<K>>;
+}
+template <class K>
+constexpr bool takes_int_index() {
+  return std::is_same_v<FirstParameterOf<K>, int>;
+}
+// Kernels whose index parameter is an integer run in plain loops; all others are called with the device's
+// index type.
+template <class K>
+constexpr bool takes_any_index() {
+  return std::is_same_v<FirstParameterOf<K>, AnyParameter> || takes_lane_index<K>();
+}
 
 template <class... T>
 constexpr std::size_t length_of(TypeList<T...>) {

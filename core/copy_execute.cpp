@@ -17,10 +17,10 @@
 #include <utility>
 #include <vector>
 
+#include <strata/core/cache_lines.hpp>
 #include <strata/core/copy_execute.hpp>
 #include <strata/core/copy_kernels.hpp>
 #include <strata/core/error.hpp>
-#include <strata/core/fill_lines.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 namespace {
@@ -115,10 +115,11 @@ class Job {
     --rank_;
 
     tile_kernel_ = transpose_kernel();
-    if (std::min(plane_.inner.extent, plane_.outer.extent) <= detail::few_streams) {
+    const index_t run = plane_.run_bytes, narrow = std::min(plane_.inner.extent, plane_.outer.extent);
+    const bool has_squares = run <= 2 && tile_kernel_ == kernels_.squares && narrow >= detail::narrow_side;
+    if (narrow <= detail::few_streams && !has_squares) {
       // Lines of a destination, as those of tiles, are written whole, where they are not much shorter than
       // those of a cache.
-      const index_t run = plane_.run_bytes;
       const bool writes_lines = tile_kernel_ != kernels_.tile && (run == 4 || run == 8) &&
                                 plane_.inner.extent * run >= detail::short_run / 2;
       tile_kernel_ = kernels_.plane;
@@ -376,7 +377,7 @@ void fill_pieces(void* dst_base, const void* value, std::size_t element_bytes,
       std::all_of(pattern, pattern + element_bytes, [&](char c) { return c == pattern[0]; });
   // Runs are cut from the value repeated: as often as the longest run or a page holds it.
   constexpr std::size_t page = 4096;
-  alignas(64) char repeated[page];
+  alignas(32) char repeated[page];
   std::size_t pattern_bytes = element_bytes;
   std::size_t longest = element_bytes;
   for (const CopyPiece& piece : pieces)

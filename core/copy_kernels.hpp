@@ -20,6 +20,8 @@ inline constexpr index_t short_run = 64;
 inline constexpr index_t stage_bytes = index_t{1} << 14;
 // The most lines that are walked side by side without a stage.
 inline constexpr index_t few_streams = 8;
+// The side of the smallest squares of elements of one byte or two: that of the tiles of hosts.
+inline constexpr index_t narrow_side = 8;
 
 // The side of a square tile of runs: lines of at least 64 bytes on both sides, and room for it in the stage.
 constexpr index_t tile_side(index_t run_bytes) {
@@ -80,59 +82,84 @@ void copy_plane(char* dst, const char* src, const Plane& p) {
   copy_rows<Bytes>(dst, src, p, p.inner.dst, p.inner.src);
 }
 
-// A square of elements in registers: 16 / Bytes vectors of as many lanes, through the vector extensions of
-// GCC and Clang.
-template <int Bytes>
+// A square of elements in registers, of lines of 16 bytes or of 8, through the vector extensions of GCC and
+// Clang.
+template <int Bytes, int Side>
 struct Square {
   using Lane =
       std::conditional_t<Bytes == 1, std::uint8_t,
                          std::conditional_t<Bytes == 2, std::uint16_t,
                                             std::conditional_t<Bytes == 4, std::uint32_t, std::uint64_t>>>;
   typedef Lane Vector __attribute__((vector_size(16)));
-  static constexpr int side = 16 / Bytes;
+  typedef std::uint64_t Halves __attribute__((vector_size(16)));
+  static constexpr int lanes = 16 / Bytes;
+  static constexpr int lines = lanes / Side;  // of each vector
+  static constexpr int vectors = Side / lines;
+  static_assert(lines == 1 || lines == 2);
+
+  static Vector load(const char* src, [[maybe_unused]] index_t pitch) {
+    Vector v;
+    if constexpr (lines == 1) {
+      std::memcpy(&v, src, sizeof v);
+    } else {
+      std::uint64_t a, b;
+      std::memcpy(&a, src, sizeof a);
+      std::memcpy(&b, src + pitch, sizeof b);
+      v = reinterpret_cast<Vector>(Halves{a, b});
+    }
+    return v;
+  }
+  static void store(char* dst, [[maybe_unused]] index_t pitch, Vector v) {
+    if constexpr (lines == 1) {
+      std::memcpy(dst, &v, sizeof v);
+    } else {
+      const Halves halves = reinterpret_cast<Halves>(v);
+      const std::uint64_t a = halves[0], b = halves[1];
+      std::memcpy(dst, &a, sizeof a);
+      std::memcpy(dst + pitch, &b, sizeof b);
+    }
+  }
 
   // Lanes of a and b by turns, from their lower or upper halves.
   template <int From, int... I>
   static Vector interleave(Vector a, Vector b, std::integer_sequence<int, I...>) {
-    return __builtin_shufflevector(a, b, (From + I / 2 + I % 2 * side)...);
+    return __builtin_shufflevector(a, b, (From + I / 2 + I % 2 * lanes)...);
   }
 
-  // Interleaving rows i and i + side / 2 rotates the bits of (row, lane) by one place; after log2(side) times
-  // row and lane are exchanged.
-  template <int Step, int... Half, class Lanes>
-  static void interleave_all(Vector (&rows)[side], std::integer_sequence<int, Half...> halves, Lanes lanes) {
-    if constexpr (Step < side) {
-      Vector next[side];
-      ((next[2 * Half] = interleave<0>(rows[Half], rows[Half + side / 2], lanes),
-        next[2 * Half + 1] = interleave<side / 2>(rows[Half], rows[Half + side / 2], lanes)),
-       ...);
-      interleave_all<2 * Step>(next, halves, lanes);
-      std::memcpy(rows, next, sizeof next);
+  // Interleaving vectors i and i + vectors / 2 rotates the bits of (line, lane) by one place; after
+  // log2(Side) times line and lane are exchanged. Packs, because compilers keep only unrolled vectors in
+  // registers; and no array is copied as a whole, which g++ 12 does by moves of 64 bytes (cache_lines.cpp).
+  template <int Step, int... I>
+  static void interleave_and_store(char* dst, index_t pitch, const Vector (&v)[vectors],
+                                   std::integer_sequence<int, I...> all) {
+    if constexpr (Step < Side) {
+      const Vector next[vectors] = {interleave<I % 2 * (lanes / 2)>(
+          v[I / 2], v[I / 2 + vectors / 2], std::make_integer_sequence<int, lanes>())...};
+      interleave_and_store<2 * Step>(dst, pitch, next, all);
+    } else {
+      (store(dst + I * lines * pitch, pitch, v[I]), ...);
     }
   }
 
-  // Folds over the rows, because compilers keep only unrolled rows in registers.
-  template <int... Row>
+  template <int... I>
   static void transpose(char* dst, index_t dst_pitch, const char* src, index_t src_pitch,
-                        std::integer_sequence<int, Row...> lanes) {
-    Vector rows[side];
-    (std::memcpy(&rows[Row], src + Row * src_pitch, sizeof(Vector)), ...);
-    interleave_all<1>(rows, std::make_integer_sequence<int, side / 2>(), lanes);
-    (std::memcpy(dst + Row * dst_pitch, &rows[Row], sizeof(Vector)), ...);
+                        std::integer_sequence<int, I...> all) {
+    const Vector v[vectors] = {load(src + I * lines * src_pitch, src_pitch)...};
+    interleave_and_store<1>(dst, dst_pitch, v, all);
   }
 };
 
 // Writes the transpose of `lines` lines, `pitch` bytes apart, of `length` elements each: element (i, j) to
 // dst + j * dst_pitch + i * Bytes. Whole squares go through registers, the margins element by element.
-template <int Bytes>
+template <int Bytes, int Side = 16 / Bytes>
 void scatter_transposed(char* __restrict dst, index_t dst_pitch, const char* __restrict stage, index_t pitch,
                         index_t lines, index_t length) {
-  using S = Square<Bytes>;
-  const index_t whole_lines = lines & -S::side, whole_length = length & -S::side;
-  constexpr std::make_integer_sequence<int, S::side> rows;
-  for (index_t j = 0; j < whole_length; j += S::side)
-    for (index_t i = 0; i < whole_lines; i += S::side)
-      S::transpose(dst + j * dst_pitch + i * Bytes, dst_pitch, stage + i * pitch + j * Bytes, pitch, rows);
+  using S = Square<Bytes, Side>;
+  const index_t whole_lines = lines & -Side, whole_length = length & -Side;
+  constexpr std::make_integer_sequence<int, S::vectors> vectors;
+  for (index_t j = 0; j < whole_length; j += Side)
+    for (index_t i = 0; i < whole_lines; i += Side)
+      S::transpose(dst + j * dst_pitch + i * Bytes, dst_pitch, stage + i * pitch + j * Bytes, pitch, vectors);
   for (index_t j = 0; j < length; ++j)
     for (index_t i = j < whole_length ? whole_lines : 0; i < lines; ++i)
       std::memcpy(dst + j * dst_pitch + i * Bytes, stage + i * pitch + j * Bytes, Bytes);
@@ -144,7 +171,8 @@ void scatter_transposed(char* __restrict dst, index_t dst_pitch, const char* __r
 // destination's.
 template <int Bytes>
 void transpose_tile(char* __restrict dst, const char* __restrict src, const Plane& p) {
-  alignas(64) char stage[stage_bytes];
+  // Aligned to no more than what the stack of AddressSanitizer has (cache_lines.cpp).
+  alignas(32) char stage[stage_bytes];
   const index_t run = Bytes != 0 ? Bytes : p.run_bytes;
   const index_t lines = p.inner.extent, length = p.outer.extent;
   const index_t pitch = length * run;
@@ -163,6 +191,12 @@ void transpose_tile(char* __restrict dst, const char* __restrict src, const Plan
 // A tile whose lines are contiguous on both sides, without a stage.
 template <int Bytes>
 void transpose_squares(char* dst, const char* src, const Plane& p) {
+  constexpr int side = 16 / Bytes;
+  if constexpr (Bytes == 1) {
+    if (p.inner.extent < side || p.outer.extent < side)
+      return scatter_transposed<Bytes, side / 2>(dst, p.outer.dst, src, p.inner.src, p.inner.extent,
+                                                 p.outer.extent);
+  }
   scatter_transposed<Bytes>(dst, p.outer.dst, src, p.inner.src, p.inner.extent, p.outer.extent);
 }
 

@@ -96,6 +96,18 @@ void kernels() {
 }
 //! [kernel]
 
+//! [lanes]
+struct Lengths {                                            // of points in blocks: eight x, eight y, eight z
+  MDArray<float, Threads, rank<1>> points, length;
+  void operator()(LaneIndex<8> i) const {
+    const index_t at = 24 * i.block + i.lane;
+    const float x = points(at), y = points(at + 8), z = points(at + 16);
+    length(i) = std::sqrt(x * x + y * y + z * z);
+  }
+};
+// parallel_for(on(Threads{}), n, Lengths{points, length});
+//! [lanes]
+
 //! [reduce]
 template <class Device>
 struct SumOfSquares {
@@ -333,6 +345,15 @@ void errors() {
 //! [errors]
 // clang-format on
 
+void points_in_blocks() {
+  const auto points = create<MDArray<float, Threads, rank<1>>>("points", 3 * 24);
+  const auto length = create<MDArray<float, Threads, rank<1>>>("length", 24);
+  for (index_t i = 0; i < 24; ++i) points(i / 8 * 24 + i % 8) = static_cast<float>(3 * i);
+  for (index_t i = 0; i < 24; ++i) points(i / 8 * 24 + i % 8 + 16) = static_cast<float>(4 * i);
+  parallel_for(on(Threads{}), 21, Lengths{points, length});
+  for (index_t i = 0; i < 24; ++i) check(length(i) == (i < 21 ? static_cast<float>(5 * i) : 0));
+}
+
 template <class Device>
 void all_of_it() {
   views<Device>();
@@ -361,6 +382,7 @@ void all_of_them() {
     all_of_it<AnyHost>();
   }
   all_of_it<Emulated>();
+  points_in_blocks();
   hosts();
   errors();
   std::puts("guide: all results are right");

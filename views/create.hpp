@@ -92,11 +92,11 @@ struct CreateOptions {
   }
   template <class Option>
   void set(const Option&) {
-    static_assert(!std::is_same_v<Option, D>,
+    static_assert(!Device<Option>,
                   "strata: create: you wrote a device itself; write on(device), as in "
                   "create<V>(\"x\", n, on(device))");
     static_assert(
-        std::is_same_v<Option, D>,
+        is_create_option<Option> || Device<Option>,
         "strata: create: an argument is neither an extent (an integer) nor `uninitialized` nor on(...)");
   }
   void set(const On<D>& where) {

@@ -17,9 +17,9 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <strata/core/cache_lines.hpp>
 #include <strata/core/copy_execute.hpp>
 #include <strata/core/error.hpp>
-#include <strata/core/fill_lines.hpp>
 
 #include "core/random.hpp"
 
@@ -267,6 +267,24 @@ LayoutDescriptor row_major(index_t rows, index_t columns, index_t pitch) {
   d.stride[1] = 1;
   d.span = (rows - 1) * pitch + columns;
   return d;
+}
+
+// As between rows and tiles of eight: squares of eight go through registers, what is left by element.
+TEST(CopyExecute, NarrowTransposesOfSmallElementsEqualALoopOverElements) {
+  const std::uint64_t seed = test_seed();
+  SCOPED_TRACE("STRATA_TEST_SEED=" + std::to_string(seed));
+  RandomLayouts random(seed);
+  for (int trial = 0; trial < 200; ++trial) {
+    const index_t rows = 6 + random.up_to(11), columns = 1 + random.up_to(400);
+    LayoutDescriptor by_rows = row_major(rows, columns, columns + random.up_to(20));
+    LayoutDescriptor by_columns = by_rows;
+    by_columns.stride[0] = 1;
+    by_columns.stride[1] = rows + random.up_to(3);
+    by_columns.span = (columns - 1) * by_columns.stride[1] + rows;
+    if (random.one_in(2)) std::swap(by_rows, by_columns);
+    ASSERT_NO_FATAL_FAILURE(expect_copy_like_a_loop(by_rows, by_columns, trial % 4 < 2 ? 1 : 2, {}))
+        << "trial " << trial << ": " << rows << " x " << columns;
+  }
 }
 
 // Element i of a row lies at the place of i with its lowest bit flipped: a layout without strides.

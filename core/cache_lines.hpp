@@ -1,4 +1,5 @@
-// fill_lines: the same 64 bytes again and again, in cache or past it; copy_past_cache.
+// Fills and copies in whole cache lines, in cache or past it. Part of how copies on hosts are carried out
+// (copy_execute); any thread may call these functions, for memory that no other touches.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
