@@ -425,52 +425,68 @@ void launch_scan(const char*, const Rest&...) {
                 "...): you wrote launch_scan(\"x\", place, ...); write that");
 }
 
-/// Nor do these: a device or a queue is not a place.
-template <detail::LacksOn W, class... Rest>
-void launch(const W&, const Rest&...) {
-  static_assert(detail::never<W>,
-                "strata: launch: a place is made by on(...): you wrote launch(device, n, kernel, ...); write "
-                "launch(on(device), n, kernel, ...), as in launch(on(Threads{}), n, kernel, in(x), out(y))");
-}
-template <detail::LacksOn W, class... Rest>
-void launch_reduce(const W&, const Rest&...) {
-  static_assert(
-      detail::never<W>,
-      "strata: launch_reduce: a place is made by on(...): you wrote launch_reduce(device, n, kernel, ...); "
-      "write launch_reduce(on(device), n, kernel, ...), as in launch_reduce(on(Threads{}), n, kernel, "
-      "Sum(s), in(x))");
-}
-template <detail::LacksOn W, class... Rest>
-void launch_scan(const W&, const Rest&...) {
-  static_assert(
-      detail::never<W>,
-      "strata: launch_scan: a place is made by on(...): you wrote launch_scan(device, n, kernel, ...); write "
-      "launch_scan(on(device), n, kernel, ...), as in launch_scan(on(Threads{}), n, kernel, Sum(s), in(x), "
-      "out(y))");
-}
+namespace detail {
 
-/// Nor these: no place is given at all.
-template <WorkRange R, class... Rest>
-void launch(const R&, const Rest&...) {
-  static_assert(detail::never<R>,
-                "strata: launch: nothing says where it runs: you wrote launch(n, kernel, ...); write "
-                "launch(on(device), n, kernel, ...), as in launch(on(Threads{}), n, kernel, in(x), out(y))");
-}
-template <WorkRange R, class... Rest>
-void launch_reduce(const R&, const Rest&...) {
-  static_assert(
-      detail::never<R>,
-      "strata: launch_reduce: nothing says where it runs: you wrote launch_reduce(n, kernel, ...); write "
-      "launch_reduce(on(device), n, kernel, ...), as in launch_reduce(on(Threads{}), n, kernel, Sum(s), "
-      "in(x))");
-}
-template <WorkRange R, class... Rest>
-void launch_scan(const R&, const Rest&...) {
-  static_assert(
-      detail::never<R>,
-      "strata: launch_scan: nothing says where it runs: you wrote launch_scan(n, kernel, ...); write "
-      "launch_scan(on(device), n, kernel, ...), as in launch_scan(on(Threads{}), n, kernel, Sum(s), in(x), "
-      "out(y))");
-}
+struct NoPlaceOfLaunch {
+  template <LacksOn W>
+  NoPlaceOfLaunch(const W&) {
+    static_assert(
+        never<W>,
+        "strata: launch: a place is made by on(...): you wrote launch(device, n, kernel, ...); write "
+        "launch(on(device), n, kernel, ...), as in launch(on(Threads{}), n, kernel, in(x), out(y))");
+  }
+  template <WorkRange W>
+  NoPlaceOfLaunch(const W&) {
+    static_assert(
+        never<W>,
+        "strata: launch: nothing says where it runs: you wrote launch(n, kernel, ...); write "
+        "launch(on(device), n, kernel, ...), as in launch(on(Threads{}), n, kernel, in(x), out(y))");
+  }
+};
+struct NoPlaceOfLaunchReduce {
+  template <LacksOn W>
+  NoPlaceOfLaunchReduce(const W&) {
+    static_assert(never<W>,
+                  "strata: launch_reduce: a place is made by on(...): you wrote launch_reduce(device, n, "
+                  "kernel, ...); write launch_reduce(on(device), n, kernel, ...), as in "
+                  "launch_reduce(on(Threads{}), n, kernel, Sum(s), in(x))");
+  }
+  template <WorkRange W>
+  NoPlaceOfLaunchReduce(const W&) {
+    static_assert(never<W>,
+                  "strata: launch_reduce: nothing says where it runs: you wrote launch_reduce(n, kernel, "
+                  "...); write launch_reduce(on(device), n, kernel, ...), as in launch_reduce(on(Threads{}), "
+                  "n, kernel, Sum(s), in(x))");
+  }
+};
+struct NoPlaceOfLaunchScan {
+  template <LacksOn W>
+  NoPlaceOfLaunchScan(const W&) {
+    static_assert(never<W>,
+                  "strata: launch_scan: a place is made by on(...): you wrote launch_scan(device, n, kernel, "
+                  "...); write launch_scan(on(device), n, kernel, ...), as in launch_scan(on(Threads{}), n, "
+                  "kernel, Sum(s), in(x), out(y))");
+  }
+  template <WorkRange W>
+  NoPlaceOfLaunchScan(const W&) {
+    static_assert(never<W>,
+                  "strata: launch_scan: nothing says where it runs: you wrote launch_scan(n, kernel, ...); "
+                  "write launch_scan(on(device), n, kernel, ...), as in launch_scan(on(Threads{}), n, "
+                  "kernel, Sum(s), in(x), out(y))");
+  }
+};
+
+}  // namespace detail
+
+/// Nor do these: a device or a queue is not a place, or none is given.
+inline void launch(detail::NoPlaceOfLaunch, detail::AnyOrNone = {}, detail::AnyOrNone = {},
+                   detail::AnyOrNone = {}, detail::AnyOrNone = {}, detail::AnyOrNone = {},
+                   detail::AnyOrNone = {}, detail::AnyOrNone = {}, detail::AnyOrNone = {}) {}
+inline void launch_reduce(detail::NoPlaceOfLaunchReduce, detail::AnyOrNone = {}, detail::AnyOrNone = {},
+                          detail::AnyOrNone = {}, detail::AnyOrNone = {}, detail::AnyOrNone = {},
+                          detail::AnyOrNone = {}, detail::AnyOrNone = {}, detail::AnyOrNone = {}) {}
+inline void launch_scan(detail::NoPlaceOfLaunchScan, detail::AnyOrNone = {}, detail::AnyOrNone = {},
+                        detail::AnyOrNone = {}, detail::AnyOrNone = {}, detail::AnyOrNone = {},
+                        detail::AnyOrNone = {}, detail::AnyOrNone = {}, detail::AnyOrNone = {}) {}
 
 }  // namespace strata::inline STRATA_ABI

@@ -101,17 +101,22 @@ void parallel_for(const char* label, const On<D>& where, const R& work, const K&
   detail::launch_for(label, where, work, kernel);
 }
 
+namespace detail {
+
+struct DeviceOfFor {
+  template <LacksOn W>
+  DeviceOfFor(const W&) {
+    static_assert(
+        never<W>,
+        "strata: parallel_for: a place is made by on(...): you wrote parallel_for(device, n, kernel); write "
+        "parallel_for(on(device), n, kernel), as in parallel_for(on(Threads{}), n, kernel)");
+  }
+};
+
+}  // namespace detail
+
 /// These do not compile: a device or a queue is not a place.
-template <detail::LacksOn W, class... Rest>
-void parallel_for(const W&, const Rest&...) {
-  static_assert(
-      detail::never<W>,
-      "strata: parallel_for: a place is made by on(...): you wrote parallel_for(device, n, kernel); "
-      "write parallel_for(on(device), n, kernel), as in parallel_for(on(Threads{}), n, kernel)");
-}
-template <detail::LacksOn W, class... Rest>
-void parallel_for(const char*, const W& where, const Rest&... rest) {
-  parallel_for(where, rest...);
-}
+inline void parallel_for(detail::DeviceOfFor, detail::AnyOrNone = {}, detail::AnyOrNone = {}) {}
+inline void parallel_for(const char*, detail::DeviceOfFor, detail::AnyOrNone = {}, detail::AnyOrNone = {}) {}
 
 }  // namespace strata::inline STRATA_ABI

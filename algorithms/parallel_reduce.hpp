@@ -194,19 +194,31 @@ auto parallel_reduce(const char* label, const On<D>& where, const R& work, const
   return detail::launch_reduce_into(label, where, work, kernel, static_cast<Results&&>(results)...);
 }
 
+namespace detail {
+
+struct DeviceOfReduce {
+  template <LacksOn W>
+  DeviceOfReduce(const W&) {
+    static_assert(
+        never<W>,
+        "strata: parallel_reduce: a place is made by on(...): you wrote parallel_reduce(device, n, kernel, "
+        "...); write parallel_reduce(on(device), n, kernel, ...), as in parallel_reduce(on(Threads{}), n, "
+        "kernel, Sum(s))");
+  }
+};
+
+}  // namespace detail
+
 /// These do not compile: a device or a queue is not a place.
-template <detail::LacksOn W, class... Rest>
-detail::NoResult parallel_reduce(const W&, const Rest&...) {
-  static_assert(
-      detail::never<W>,
-      "strata: parallel_reduce: a place is made by on(...): you wrote parallel_reduce(device, n, kernel, "
-      "...); write parallel_reduce(on(device), n, kernel, ...), as in parallel_reduce(on(Threads{}), n, "
-      "kernel, Sum(s))");
+inline detail::NoResult parallel_reduce(detail::DeviceOfReduce, detail::AnyOrNone = {},
+                                        detail::AnyOrNone = {}, detail::AnyOrNone = {},
+                                        detail::AnyOrNone = {}, detail::AnyOrNone = {}) {
   return {};
 }
-template <detail::LacksOn W, class... Rest>
-detail::NoResult parallel_reduce(const char*, const W& where, const Rest&... rest) {
-  return parallel_reduce(where, rest...);
+inline detail::NoResult parallel_reduce(const char*, detail::DeviceOfReduce, detail::AnyOrNone = {},
+                                        detail::AnyOrNone = {}, detail::AnyOrNone = {},
+                                        detail::AnyOrNone = {}, detail::AnyOrNone = {}) {
+  return {};
 }
 
 }  // namespace strata::inline STRATA_ABI

@@ -172,19 +172,26 @@ void parallel_scan(const char* label, const On<D>& where, const R& work, const K
   detail::scan_labelled(label, where, work, kernel, static_cast<Rest&&>(rest)...);
 }
 
+namespace detail {
+
+struct DeviceOfScan {
+  template <LacksOn W>
+  DeviceOfScan(const W&) {
+    static_assert(
+        never<W>,
+        "strata: parallel_scan: a place is made by on(...): you wrote parallel_scan(device, n, kernel, ...); "
+        "write parallel_scan(on(device), n, kernel, ...), as in parallel_scan(on(Threads{}), n, kernel, "
+        "Sum(s))");
+  }
+};
+
+}  // namespace detail
+
 /// These do not compile: a device or a queue is not a place.
-template <detail::LacksOn W, class... Rest>
-void parallel_scan(const W&, const Rest&...) {
-  static_assert(
-      detail::never<W>,
-      "strata: parallel_scan: a place is made by on(...): you wrote parallel_scan(device, n, kernel, ...); "
-      "write parallel_scan(on(device), n, kernel, ...), as in parallel_scan(on(Threads{}), n, kernel, "
-      "Sum(s))");
-}
-template <detail::LacksOn W, class... Rest>
-void parallel_scan(const char*, const W& where, const Rest&... rest) {
-  parallel_scan(where, rest...);
-}
+inline void parallel_scan(detail::DeviceOfScan, detail::AnyOrNone = {}, detail::AnyOrNone = {},
+                          detail::AnyOrNone = {}, detail::AnyOrNone = {}) {}
+inline void parallel_scan(const char*, detail::DeviceOfScan, detail::AnyOrNone = {}, detail::AnyOrNone = {},
+                          detail::AnyOrNone = {}, detail::AnyOrNone = {}) {}
 
 namespace detail {
 

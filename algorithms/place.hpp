@@ -118,5 +118,13 @@ inline constexpr bool is_queue_v<Queue<D>> = true;
 template <class W>
 concept LacksOn = is_queue_v<W> || Device<W>;
 
+/// A parameter of functions that only say what is wrong with a call: any argument or none. Each costs a
+/// conversion by a constructor, so that a function of the program that can be called is taken.
+struct AnyOrNone {
+  AnyOrNone() = default;
+  template <class T>
+  AnyOrNone(const T&) {}
+};
+
 }  // namespace detail
 }  // namespace strata::inline STRATA_ABI

@@ -2,9 +2,10 @@
 // accesses; after a launch with a bad access the queue's kernels do nothing until the queue is waited for.
 //
 // From compute capability 9.0 on, the kernels of a queue are launched ahead of time (programmatic dependent
-// launch): when all blocks of a kernel have begun, those of the next may start, and wait here until it has
-// ended and the memory it wrote is visible, to read-only loads, too. That hides the cost of a launch between
-// short kernels. No memory may be accessed before.
+// launch): when all blocks of a kernel have begun, or, of a reduction that writes, have computed their nodes,
+// those of the next may start, and wait here until it has ended and the memory it wrote is visible, to
+// read-only loads, too. That hides the cost of a launch between short kernels. No memory may be accessed
+// before.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -44,15 +44,17 @@ __device__ const Work& work_of(const CudaIndirect<Work>& indirect) {
 /// Brings parameters into the multiprocessor's cache of constants where the block will wait for the kernel
 /// before it: lines of 64 bytes, each of which takes some 0.1 us when it is read for the first time.
 template <class Parameters>
-__device__ void fetch_parameters(const Parameters& parameters) {
+__device__ void fetch_parameters([[maybe_unused]] const Parameters& parameters) {
+#if __CUDA_ARCH__ >= 900
   if (!parameters.check.ahead) return;
   constexpr int lines = static_cast<int>((sizeof(Parameters) + 63) / 64), most = 12;
   const unsigned* const words = reinterpret_cast<const unsigned*>(&parameters);
   unsigned sum = 0;
 #pragma unroll
   for (int line = 0; line < (lines < most ? lines : most); ++line) sum ^= words[16 * line];
-  __shared__ volatile unsigned used;  // else there would be no loads
-  if (sum == 1 && threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) used = sum;
+  // Else there would be no loads: the wait that follows anyway, earlier in one of 2^32 cases.
+  if (sum == 1) asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
 }
 
 template <class Parameters>
