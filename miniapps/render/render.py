@@ -18,7 +18,8 @@ import xml.etree.ElementTree as xml
 try:
     import numpy as np
 except ImportError:
-    sys.exit("render.py: needs NumPy (Debian: python3-numpy; elsewhere: pip install numpy)")
+    sys.exit(f"render.py: needs NumPy, which {sys.executable} lacks (Debian: python3-numpy, for /usr/bin/python3; "
+             "elsewhere: pip install numpy)")
 
 # Corners of the faces of a hexahedron, normals outwards.
 FACES = np.array([[0, 1, 5, 4], [1, 2, 6, 5], [2, 3, 7, 6], [3, 0, 4, 7], [0, 3, 2, 1], [4, 5, 6, 7]])
@@ -243,7 +244,7 @@ def main():
     parser.add_argument("--colours", default="viridis", help="a colour map of matplotlib (default: viridis)")
     parser.add_argument("--size", type=int, default=1000, help="width in pixels (default: 1000)")
     parser.add_argument("--no-edges", dest="edges", action="store_false", help="without the edges of elements")
-    parser.add_argument("--title", help="default: the name of the file")
+    parser.add_argument("--title", help="default: the name of the file; how many times as far nodes are moved follows it")
     parser.add_argument("--label", help="of the colours, such as 'speed, mm/s' (default: the name of the field)")
     parser.add_argument("--with", dest="tool", choices=("pyvista", "matplotlib"), help="what to draw with")
     options = parser.parse_args()
@@ -256,7 +257,7 @@ def main():
     name, values, of_nodes = chosen_field(part, options.field)
     nodes, moved = warped(part, options.warp)
     limits = colour_limits(values, options.range)
-    title = options.title or options.result.name + moved
+    title = (options.title or options.result.name) + moved
     pyvista = None
     if options.tool != "matplotlib":
         try:
