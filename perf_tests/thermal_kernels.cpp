@@ -259,8 +259,8 @@ class Kernels {
     measure("dot", ThermalKernel::Dot);
     measure("update", ThermalKernel::Update);
     measure("direction", ThermalKernel::Direction);
-    measure("update in two steps", ThermalKernel::Update, VectorForm::Other);
-    measure("direction by launch", ThermalKernel::Direction, VectorForm::Other);
+    measure("update in two steps", ThermalKernel::Update, VectorForm::Tuned);
+    measure("direction by launch", ThermalKernel::Direction, VectorForm::Tuned);
   }
 
   // Launches follow each other in a solve, and the host waits once in many: what a wait costs is no part of a

@@ -108,8 +108,9 @@ struct LaunchedDirection {
   }
 };
 
-/// How a kernel is written: a functor that holds its views; or an update in two steps, a launched direction.
-enum class VectorForm { Functor, Other };
+/// How a kernel is written: as a functor that holds its views; or tuned, an update in two steps, and a
+/// direction by launch.
+enum class VectorForm { Functor, Tuned };
 
 template <class T, class D>
 class CgVectors {
@@ -140,7 +141,7 @@ class CgVectors {
     const auto queue = strata::on(strata::default_queue(D{}));
     if (kernel == ThermalKernel::Dot) {
       strata::linear::dot(queue, p, q, StoreDot<Vector>{scalars});
-    } else if (form == VectorForm::Other) {
+    } else if (form == VectorForm::Tuned) {
       if (kernel == ThermalKernel::Update) {
         UpdateInTwoSteps<Vector> update;
         static_cast<UpdateVectors<Vector>&>(update) = update_functor();

@@ -320,8 +320,7 @@ TEST(CopyExecute, FillsPastTheCachesWriteEachElementAndNothingBeside) {
         const index_t n = strata::detail::fills_past_cache / size + more;
         Bytes value(static_cast<std::size_t>(size), 7);
         if (!same_bytes) std::iota(value.begin(), value.end(), static_cast<unsigned char>(1));
-        const index_t shift =
-            3 * size;  // of the first element from the start of a line, and more after the last
+        const index_t shift = 3 * size;  // of the first element from the start of a line
         Bytes memory(static_cast<std::size_t>((n + 6) * size), 0xee);
 
         fill_on_host(memory.data() + shift, row_major(1, n, n), value.data(), value.size(),
@@ -346,7 +345,6 @@ TEST(CopyExecute, LinesAreFilledInAndPastTheCache) {
       std::memset(memory, 0x55, sizeof memory);
       char line[64];
       std::iota(line, line + 64, static_cast<char>(1));
-
       strata::detail::fill_lines(memory + 64, line, count, past_cache);
 
       for (std::size_t i = 0; i < sizeof memory; ++i)

