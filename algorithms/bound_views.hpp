@@ -12,6 +12,7 @@
 
 #include <strata/algorithms/separate_arrays.hpp>
 #include <strata/core/lane_index.hpp>
+#include <strata/devices/array_addresses.hpp>
 #include <strata/views/view.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -136,24 +137,18 @@ struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
   [[gnu::noinline]] explicit BoundViews(const V&... v) : BoundView<I, V>{v}... {}
   [[gnu::noinline]] explicit BoundViews(V&&... v) : BoundView<I, V>{static_cast<V&&>(v)}... {}
 
-  // The addresses of their arrays, at most four.
-  void get_arrays(void** arrays) const {
-    ((arrays[I] = const_cast<std::remove_const_t<typename V::element_type>*>(
-          static_cast<const BoundView<I, V>&>(*this).view.data())),
-     ...);
+  // The addresses of their arrays, at most ArrayAddresses::most.
+  ArrayAddresses arrays() const {
+    return {{address_of_line(static_cast<const BoundView<I, V>&>(*this).view)...}};
   }
-  // The same views of arrays at other addresses, the first of four.
-  STRATA_FUNCTION BoundViews on_arrays(void* a, void* b, void* c, void* d) const {
-    return {Inserted{}, V(static_cast<typename V::element_type*>(one_of<I>(a, b, c, d)),
-                          static_cast<const BoundView<I, V>&>(*this).view.mapping())...};
+  // The same views of arrays at other addresses.
+  STRATA_FUNCTION BoundViews on_arrays(const ArrayAddresses& arrays) const {
+    return {Inserted{}, moved_line(static_cast<const BoundView<I, V>&>(*this).view, arrays.at[I])...};
   }
   // Whether all share no memory.
   bool are_separate() const {
     const Addresses of[] = {addresses_of(static_cast<const BoundView<I, V>&>(*this).view)...};
-    for (std::size_t a = 0; a < sizeof...(V); ++a)
-      for (std::size_t b = 0; b < a; ++b)
-        if (of[a].shares_with(of[b])) return false;
-    return true;
+    return share_nothing(of, static_cast<int>(sizeof...(V)));
   }
 
   // The same arrays under other types of view, which a capture notes.
@@ -209,10 +204,6 @@ struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
   }
 
  private:
-  template <std::size_t N>
-  STRATA_FUNCTION static void* one_of(void* a, void* b, void* c, void* d) {
-    return N == 0 ? a : N == 1 ? b : N == 2 ? c : d;
-  }
   struct Inserted {};
   STRATA_FUNCTION BoundViews(Inserted, const V&... v) : BoundView<I, V>{v}... {}
   // Others may have no share in the ownership, and so nothing that a capture would note.

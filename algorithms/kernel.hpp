@@ -10,9 +10,10 @@
 #include <utility>
 
 #include <strata/algorithms/bound_views.hpp>
+#include <strata/algorithms/functor_lines.hpp>
 #include <strata/algorithms/kernel_parameters.hpp>
 #include <strata/algorithms/launch_hints.hpp>
-#include <strata/algorithms/separate_arrays.hpp>
+#include <strata/algorithms/line_traits.hpp>
 #include <strata/core/layout_right.hpp>
 #include <strata/core/scan_order.hpp>
 #include <strata/devices/kernel_call.hpp>
@@ -68,48 +69,15 @@ constexpr bool last_index_fastest_of() {
            ((!is_array(V::extents_type::max_rank_value) || has_right_layout<typename V::layout_type>)&&...);
 }
 
-// Kernels bound to a few arrays of rank 1 probably stream: an item reads or writes one element of each. A
-// thread of a GPU then processes as many items as have 16 bytes of an array in flight, like a wide load. (An
-// item of arrays of more dimensions has enough loads of its own.)
-template <class... V>
-constexpr int items_in_flight_of() {
-  constexpr std::size_t most_arrays = 4, wanted_bytes = 16, most_items = 8;
-  if constexpr (sizeof...(V) <= most_arrays && ((V::extents_type::max_rank_value == 1) && ...)) {
-    std::size_t items = most_items;
-    ((items = items * sizeof(typename V::value_type) > wanted_bytes
-                  ? wanted_bytes / sizeof(typename V::value_type)
-                  : items),
-     ...);
-    return items == 0 ? 1 : static_cast<int>(items);
-  } else {
-    return 1;
-  }
-}
-
-// A view of rank 1 of numbers of four bytes, whose elements are not in blocks.
-template <class V>
-inline constexpr bool is_narrow_line = requires(const typename V::mapping_type& mapping) {
-  requires V::extents_type::max_rank_value == 1 && sizeof(typename V::value_type) == 4;
-  mapping.stride(0);
-};
-
-// Whether a kernel writes elements of its views, as far as their types show: it may write those that are not
-// const. Where all are so and none was declared to be read, the program probably declares nothing: then this
-// is false.
-template <class... V>
-inline constexpr bool writes_views_of = (!std::is_const_v<typename V::element_type> || ...) &&
-                                        ((std::is_const_v<typename V::element_type> || is_read_rows<V>) ||
-                                         ...);
-
 // Bases of the library's own kernels. Of one with several items in flight in a thread of a GPU, as
-// items_in_flight_of says of kernels that are bound to views:
+// items_in_flight_of says of kernels of lines:
 template <int Items>
 struct HasItemsInFlight {};
 template <int Items>
 constexpr int items_in_flight_of_base(const HasItemsInFlight<Items>*) {
   return Items;
 }
-constexpr int items_in_flight_of_base(const void*) { return 1; }
+constexpr int items_in_flight_of_base(const void*) { return 0; }
 // And of one that can be called in two steps, finish(i, fetch(i), value), of which only the second writes:
 // GPUs fetch for several items before they finish the first, as what an item writes would keep the loads of
 // the next one waiting.
@@ -123,13 +91,25 @@ struct MakesFunctor {};
 // How a kernel is called: as it is here, with its views inserted below.
 template <class K>
 struct KernelTraits {
+ private:
+  using OwnLines = FunctorLines<K>;
+  using Known = LineTraitsOf<typename OwnLines::Lines>;
+  static constexpr int items_of_base = items_in_flight_of_base(static_cast<const K*>(nullptr));
+
+ public:
   static constexpr bool any_index = takes_any_index<K>();
   static constexpr bool takes_int = takes_int_index<K>();
   static constexpr bool last_index_fastest = last_index_fastest_of<K>();
-  static constexpr int items_in_flight = items_in_flight_of_base(static_cast<const K*>(nullptr));
-  static constexpr bool writes_views = is_in_two_steps<K>;  // of others it is not known
-  static constexpr bool may_be_separate = false;
-  static constexpr bool has_narrow_lines = false;
+  static constexpr int items_in_flight = items_of_base > 0 ? items_of_base : Known::items_in_flight;
+  static constexpr bool writes_views = is_in_two_steps<K> || Known::writes_views;
+  static constexpr bool may_be_separate = Known::may_be_separate;
+  static constexpr bool may_reduce_separate = Known::may_reduce_separate;
+  static constexpr bool has_narrow_lines = Known::has_narrow_lines && !takes_lane_index<K>();
+  static bool are_separate(const K& kernel) { return OwnLines::are_separate(kernel); }
+  static ArrayAddresses arrays(const K& kernel) { return OwnLines::arrays(kernel); }
+  STRATA_FUNCTION static K on_arrays(const K& kernel, const ArrayAddresses& arrays) {
+    return OwnLines::on_arrays(kernel, arrays);
+  }
   template <class Index>
   static constexpr bool fetches_ahead = false;
   using Kernel = K;
@@ -141,17 +121,25 @@ struct KernelTraits {
 };
 template <class K, class... V>
 struct KernelTraits<With<K, V...>> {
+ private:
+  static constexpr bool lines_only = (is_plain_line<V> && ...) && holds_no_address<K>();
+  using Known = std::conditional_t<lines_only, LineTraits<V...>, LineTraits<>>;
+
+ public:
   static constexpr bool any_index = takes_any_index<K>();
   static constexpr bool takes_int = takes_int_index<K>();
   static constexpr bool last_index_fastest = last_index_fastest_of<K, V...>();
   static constexpr int items_in_flight = items_in_flight_of<V...>();
   static constexpr bool writes_views = writes_views_of<V...>;
-  // Of what is declared to be read, elements are read ahead anyway.
-  static constexpr bool may_be_separate = sizeof...(V) > 1 && items_in_flight > 1 && !checked_build &&
-                                          (is_plain_line<V> && ...) && holds_no_address<K>();
-  // Streams of numbers of four bytes: of a kernel that has no other arrays, nor an index type of its own.
+  static constexpr bool may_be_separate = Known::may_be_separate;
+  static constexpr bool may_reduce_separate = Known::may_reduce_separate;
   static constexpr bool has_narrow_lines =
       items_in_flight == 4 && ((is_narrow_line<V>)&&...) && holds_no_address<K>() && !takes_lane_index<K>();
+  static bool are_separate(const With<K, V...>& bound) { return bound.views.are_separate(); }
+  static ArrayAddresses arrays(const With<K, V...>& bound) { return bound.views.arrays(); }
+  STRATA_FUNCTION static With<K, V...> on_arrays(const With<K, V...>& bound, const ArrayAddresses& arrays) {
+    return {bound.kernel, bound.views.on_arrays(arrays)};
+  }
   template <class Index>
   static constexpr bool fetches_ahead = (can_fetch_rows<V, Index> || ...);
   using Kernel = K;
@@ -276,14 +264,15 @@ struct Body {
   static constexpr int items_in_flight = KernelTraits<K>::items_in_flight;
   static constexpr bool writes_views = KernelTraits<K>::writes_views;
   static constexpr bool may_be_separate = KernelTraits<K>::may_be_separate;
+  static constexpr bool may_reduce_separate = KernelTraits<K>::may_reduce_separate;
   static constexpr ScanStores scan_stores = scan_stores_of<typename KernelTraits<K>::Kernel>();
   static constexpr bool fetches_ahead = Lanes && Rank == 1 && KernelTraits<K>::template fetches_ahead<Index>;
   K kernel;
 
-  bool are_separate() const { return kernel.views.are_separate(); }
-  void get_arrays(void** arrays) const { kernel.views.get_arrays(arrays); }
-  STRATA_FUNCTION Body on_arrays(void* a, void* b, void* c, void* d) const {
-    return {{kernel.kernel, kernel.views.on_arrays(a, b, c, d)}};
+  bool are_separate() const { return KernelTraits<K>::are_separate(kernel); }
+  ArrayAddresses arrays() const { return KernelTraits<K>::arrays(kernel); }
+  STRATA_FUNCTION Body on_arrays(const ArrayAddresses& arrays) const {
+    return {KernelTraits<K>::on_arrays(kernel, arrays)};
   }
   void fetch_ahead(Index block) const { kernel.views.fetch_rows(block); }
   STRATA_FUNCTION auto fetch(index_t i) const requires(is_in_two_steps<K>) { return kernel.fetch(i); }

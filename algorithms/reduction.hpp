@@ -160,7 +160,14 @@ struct SpreadBody<Inner, std::index_sequence<I...>> {
   static constexpr bool takes_lanes = Inner::takes_lanes;
   static constexpr bool takes_int = Inner::takes_int;
   static constexpr bool writes_views = Inner::writes_views;
+  static constexpr bool may_reduce_separate = Inner::may_reduce_separate;
   Inner inner;
+
+  bool are_separate() const { return inner.are_separate(); }
+  ArrayAddresses arrays() const { return inner.arrays(); }
+  STRATA_FUNCTION SpreadBody on_arrays(const ArrayAddresses& arrays) const {
+    return {inner.on_arrays(arrays)};
+  }
 
   // The last argument is the Values; those before it are indices.
   template <class... Arguments>

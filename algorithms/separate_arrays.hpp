@@ -64,13 +64,18 @@ constexpr bool holds_no_address() {
   else return false;
 }
 
+// Plain access, or reads through a cache for what is only read.
+template <class A>
+inline constexpr bool is_plain_access =
+    std::is_same_v<A, Unmanaged<DefaultAccess>> || std::is_same_v<A, Unmanaged<ReadOnlyAccess>>;
+
 // Views of rank 1 whose elements are numbers, in memory order.
 template <class V>
 inline constexpr bool is_plain_line = false;
 template <class T, class D, class E, class L, class A>
 inline constexpr bool is_plain_line<View<T, D, E, L, A>> =
     E::max_rank_value == 1 && is_read_by_value<T> && !std::is_pointer_v<std::remove_const_t<T>> &&
-    std::is_same_v<typename WithoutOwnership<A>::type, Unmanaged<DefaultAccess>> &&
+    is_plain_access<typename WithoutOwnership<A>::type> &&
     requires(const typename View<T, D, E, L, A>::mapping_type& m) {
   m.stride(0);
 };
@@ -91,6 +96,24 @@ Addresses addresses_of(const V& line) {
   const std::uintptr_t a = at(first), b = at(last);
   return a < b ? Addresses{a, b + sizeof(typename V::value_type)}
                : Addresses{b, a + sizeof(typename V::value_type)};
+}
+
+// Whether none of `count` shares memory with another.
+inline bool share_nothing(const Addresses* of, int count) {
+  for (int a = 0; a < count; ++a)
+    for (int b = 0; b < a; ++b)
+      if (of[a].shares_with(of[b])) return false;
+  return true;
+}
+
+template <class V>
+void* address_of_line(const V& line) {
+  return const_cast<std::remove_const_t<typename V::element_type>*>(line.data());
+}
+// The same line of an array at another address.
+template <class V>
+STRATA_FUNCTION V moved_line(const V& line, void* address) {
+  return V(line.allocation(), static_cast<typename V::element_type*>(address), line.mapping());
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

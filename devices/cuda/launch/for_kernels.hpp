@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <strata/devices/array_addresses.hpp>
 #include <strata/devices/cuda/launch/block_check.hpp>
 #include <strata/devices/cuda/launch/box_plan.hpp>
 #include <strata/devices/launch_info.hpp>
@@ -19,7 +20,8 @@ constexpr int items_of_thread() {
   else return 1;
 }
 
-/// Whether the body reaches arrays by its views only, which may be separate: it has are_separate() and so on.
+/// Whether the body reaches arrays by its views only, which may be separate: it has are_separate(), arrays()
+/// and on_arrays().
 template <class Body>
 constexpr bool may_be_separate() {
   if constexpr (requires { Body::may_be_separate; }) return Body::may_be_separate;
@@ -33,8 +35,8 @@ struct CudaFor : CudaItems {
 
   Body body;
 
-  __device__ CudaFor on_arrays(void* a, void* b, void* c, void* d) const {
-    return {static_cast<const CudaItems&>(*this), body.on_arrays(a, b, c, d)};
+  __device__ CudaFor on_arrays(const ArrayAddresses& arrays) const {
+    return {static_cast<const CudaItems&>(*this), body.on_arrays(arrays)};
   }
   __device__ void run() const {
     const unsigned first = blockIdx.x * tile, left = count - first;

@@ -27,7 +27,7 @@ index_t plan_items(const CudaKernel::OnDevice& on_device, int block_size, int th
 
 void cuda_launch_items(const LaunchInfo& info, CudaKernel& kernel, const ChunkRange& range,
                        const LaunchHints& hints, int thread_items, CudaItems& work, std::size_t bytes,
-                       const void* const* arrays) {
+                       const ArrayAddresses* arrays) {
   CudaQueue& queue = cuda_queue_for(info);
   work.begin = range.begin;
   do {

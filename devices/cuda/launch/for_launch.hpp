@@ -102,10 +102,8 @@ struct CudaForLaunch {
     using Work = CudaFor<Body>;
     if constexpr (may_be_separate<Body>() && travels_with_arrays<Work> && Static::max_threads == 0) {
       if (body.are_separate()) {
-        void* array[4] = {};
-        body.get_arrays(array);
-        const void* const arrays[] = {&array[0], &array[1], &array[2], &array[3]};
-        for_items<Work>(info, cuda_kernel<&cuda_run_separate<Work>>(), range, body, arrays);
+        const ArrayAddresses arrays = body.arrays();
+        for_items<Work>(info, cuda_kernel<&cuda_run_separate<Work>>(), range, body, &arrays);
       } else {  // no loads in flight together, and so one item a thread, which compiles faster
         for_items<CudaFor<Body, 1>>(info, cuda_run_kernel<CudaFor<Body, 1>, Static>(), range, body);
       }
@@ -135,7 +133,7 @@ struct CudaForLaunch {
  private:
   template <class Work, class R, class Body>
   static void for_items(const LaunchInfo& info, CudaKernel& kernel, const R& range, const Body& body,
-                        const void* const* arrays = nullptr) {
+                        const ArrayAddresses* arrays = nullptr) {
     Work work{{}, body};
     cuda_launch_items(info, kernel, range, HintsOf<R>::get(range), Work::thread_items, work, sizeof work,
                       arrays);

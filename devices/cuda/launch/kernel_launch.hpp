@@ -23,9 +23,18 @@ struct CudaKernelLaunch : CudaForLaunch {
     using Static = typename HintsOf<R>::static_hints;
     const BlockRange blocks = reduction_blocks(range.begin, range.end);
     const index_t count = range.end > range.begin ? range.end - range.begin : 0;
-    cuda_reduce_nodes<Static>(info, count, blocks.last - blocks.first,
-                              RangeNodes<Body>{body, range.begin, range.end, blocks.first, blocks.last},
-                              reducer, finish);
+    const auto reduce = [&](const auto& its_body) {
+      using Nodes = RangeNodes<std::remove_cvref_t<decltype(its_body)>>;
+      cuda_reduce_nodes<Static>(info, count, blocks.last - blocks.first,
+                                Nodes{its_body, range.begin, range.end, blocks.first, blocks.last}, reducer,
+                                finish);
+    };
+    if constexpr (may_reduce_separate<Body>()) {
+      using Work = CudaReduce<RangeNodes<SeparateBody<Body>>, Reducer, Finish, Static>;
+      if constexpr (travels_with_arrays<Work>)
+        if (body.are_separate()) return reduce(SeparateBody<Body>(body));
+    }
+    reduce(body);
   }
 
   /// `R` is TileRange<Rank>, or that with hints.

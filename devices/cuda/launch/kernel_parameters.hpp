@@ -20,9 +20,9 @@ struct CudaIndirect : CudaPlaced {
 
 template <class Work>
 inline constexpr bool travels_with_launch = sizeof(Work) <= cuda_parameter_bytes;
-// The same with the addresses of four arrays.
+// The same with addresses of arrays.
 template <class Work>
-inline constexpr bool travels_with_arrays = sizeof(Work) + 4 * sizeof(void*) <= cuda_parameter_bytes;
+inline constexpr bool travels_with_arrays = sizeof(Work) + sizeof(ArrayAddresses) <= cuda_parameter_bytes;
 template <class Work>
 using ParametersOf = std::conditional_t<travels_with_launch<Work>, Work, CudaIndirect<Work>>;
 
@@ -63,13 +63,13 @@ __global__ void cuda_run(const __grid_constant__ Parameters parameters) {
   if (enter_block(parameters.check)) parameters.run();
 }
 
-// The same for arrays that are separate (algorithms/separate_arrays.hpp): compilers believe it of parameters
-// only. Of work with fewer arrays the last ones are not used.
+// The same for up to four arrays that are separate (algorithms/separate_arrays.hpp): compilers believe it of
+// parameters only. Of work with fewer arrays the last ones are not used.
 template <class Work>
 __global__ void cuda_run_separate(const __grid_constant__ Work work, void* __restrict__ a,
                                   void* __restrict__ b, void* __restrict__ c, void* __restrict__ d) {
   fetch_parameters(work);
-  if (enter_block(work.check)) work.on_arrays(a, b, c, d).run();
+  if (enter_block(work.check)) work.on_arrays({{a, b, c, d}}).run();
 }
 
 // The same, compiled for launch bounds.
@@ -92,11 +92,13 @@ CudaKernel& cuda_kernel() {
   return kernel;
 }
 
-/// Launches with `parameters`, ahead of the end of the kernel before it where that helps.
+/// Launches with `parameters`, ahead of the end of the kernel before it where that helps; `arrays` are for a
+/// kernel of separate ones.
 template <class Parameters>
-void cuda_launch(CudaLaunch& launch, CudaKernel& kernel, const CudaGrid& grid, Parameters& parameters) {
+void cuda_launch(CudaLaunch& launch, CudaKernel& kernel, const CudaGrid& grid, Parameters& parameters,
+                 const ArrayAddresses* arrays = nullptr) {
   parameters.check.ahead = launch.goes_ahead(kernel, grid);
-  launch.run(kernel, grid, &parameters, parameters.check.ahead);
+  launch.run(kernel, grid, &parameters, parameters.check.ahead, arrays);
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

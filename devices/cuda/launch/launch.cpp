@@ -219,11 +219,12 @@ const void* CudaLaunch::place(const void* parameters, std::size_t bytes) {
 }
 
 void CudaLaunch::run(CudaKernel& kernel, const CudaGrid& grid, const void* parameters, bool ahead,
-                     const void* const* arrays) const {
+                     const ArrayAddresses* arrays) const {
   const CudaKernel::OnDevice& entry = cuda_kernel_on(queue_, kernel);
-  constexpr int most_arrays = 4;
-  void* arguments[1 + most_arrays] = {const_cast<void*>(parameters)};
-  for (int k = 0; arrays != nullptr && k < most_arrays; ++k) arguments[1 + k] = const_cast<void*>(arrays[k]);
+  // The driver takes as many as the kernel has.
+  void* arguments[1 + ArrayAddresses::most] = {const_cast<void*>(parameters)};
+  for (int k = 0; arrays != nullptr && k < ArrayAddresses::most; ++k)
+    arguments[1 + k] = const_cast<void**>(&arrays->at[k]);
   CUlaunchAttribute attributes[2];  // unset: most launches have none
   unsigned count = 0;
   if (ahead) {

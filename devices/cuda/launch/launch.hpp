@@ -9,6 +9,7 @@
 
 #include <strata/core/check.hpp>
 #include <strata/core/config.hpp>
+#include <strata/devices/array_addresses.hpp>
 #include <strata/devices/launch_hints.hpp>
 #include <strata/devices/launch_info.hpp>
 
@@ -124,10 +125,10 @@ class CudaLaunch {
   const void* place(const void* parameters, std::size_t bytes);
   /// Whether the kernel should be launched ahead of the end of the one before it. It must then wait for it.
   bool goes_ahead(CudaKernel& kernel, const CudaGrid& grid) const;
-  /// `parameters` is the kernel's only argument, or the first one of a cuda_run_separate, and `arrays` the
-  /// addresses of its others. Throws KernelError where the launch fails.
+  /// `parameters` is the kernel's only argument, or the first one of a kernel for separate arrays, of which
+  /// `arrays` has the others. Throws KernelError where the launch fails.
   void run(CudaKernel& kernel, const CudaGrid& grid, const void* parameters, bool ahead = false,
-           const void* const* arrays = nullptr) const;
+           const ArrayAddresses* arrays = nullptr) const;
   /// Copies device memory to the host and waits for the queue.
   void fetch(void* host, const void* device, std::size_t bytes) const;
   /// Waits until the kernel has handed over its value, copies it to `value`, and gives the slot back. Throws
@@ -162,6 +163,6 @@ inline constexpr unsigned stream_block = 256;
 /// `arrays` are for the kernel, a cuda_run_separate.
 void cuda_launch_items(const LaunchInfo& info, CudaKernel& kernel, const ChunkRange& range,
                        const LaunchHints& hints, int thread_items, CudaItems& work, std::size_t bytes,
-                       const void* const* arrays = nullptr);
+                       const ArrayAddresses* arrays = nullptr);
 
 }  // namespace strata::inline STRATA_ABI::detail

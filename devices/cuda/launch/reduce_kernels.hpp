@@ -49,6 +49,19 @@ struct CudaReduce {
   CudaHostSlot host;
   CudaCheck check;
 
+  __device__ CudaReduce on_arrays(const ArrayAddresses& arrays) const {
+    return {nodes.on_arrays(arrays),
+            reducer,
+            finish,
+            clustered,
+            shared_nodes,
+            log2_nodes,
+            base,
+            scratch,
+            host,
+            check};
+  }
+
   /// The work that needs no memory, done before the block waits for the kernel before it.
   __device__ void prepare(Gather& gather) const {
     if (clustered) gather.prepare();

@@ -23,13 +23,31 @@ __global__ void __launch_bounds__(Reduce::most_threads, Reduce::least_blocks)
   reduce.run(gather);
 }
 
+// The same for arrays that are separate.
+template <class Reduce>
+__global__ void __launch_bounds__(Reduce::most_threads, Reduce::least_blocks)
+    cuda_reduce_separate(const __grid_constant__ Reduce reduce, void* __restrict__ a, void* __restrict__ b,
+                         void* __restrict__ c, void* __restrict__ d, void* __restrict__ e,
+                         void* __restrict__ f, void* __restrict__ g, void* __restrict__ h) {
+  __shared__ typename Reduce::Gather gather;
+  fetch_parameters(reduce);
+  reduce.prepare(gather);
+  if (enter_block<!Reduce::Threads::writes>(reduce.check))
+    reduce.on_arrays({{a, b, c, d, e, f, g, h}}).run(gather);
+}
+
 template <class Nodes, class Reducer, class Finish, class Static>
 class CudaReduceLaunch {
  public:
   using Work = CudaReduce<Nodes, Reducer, Finish, Static>;
   using T = typename Reducer::value_type;
 
-  static CudaKernel& kernel() { return cuda_kernel<&cuda_reduce<Work, ParametersOf<Work>>>(); }
+  static constexpr bool is_separate = detail::is_separate<typename Nodes::body_type>();
+
+  static CudaKernel& kernel() {
+    if constexpr (is_separate) return cuda_kernel<&cuda_reduce_separate<Work>>();
+    else return cuda_kernel<&cuda_reduce<Work, ParametersOf<Work>>>();
+  }
 
   /// `count` numbers of nodes from nodes.first on.
   CudaReduceLaunch(const CudaKernel::OnDevice& on_device, const Nodes& nodes, index_t count)
@@ -89,7 +107,12 @@ class CudaReduceLaunch {
     CudaGrid blocks =
         cuda_line(grid_, static_cast<index_t>(warp_lanes) << (log2_groups_ + int{shared_nodes_}));
     if (clustered_) blocks.cluster = 1u << Work::log2_cluster;
-    cuda_launch(launch, kernel(), blocks, parameters);
+    if constexpr (is_separate) {
+      const ArrayAddresses arrays = nodes.body.arrays();
+      cuda_launch(launch, kernel(), blocks, parameters, &arrays);
+    } else {
+      cuda_launch(launch, kernel(), blocks, parameters);
+    }
     if constexpr (Finish::waits) {
       T value;
       launch.wait_for_value(host, &value, sizeof(T));

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <strata/core/reduction_tree.hpp>
+#include <strata/devices/array_addresses.hpp>
 #include <strata/devices/cuda/launch/warp.hpp>
 #include <strata/devices/launch_hints.hpp>
 #include <strata/devices/launch_info.hpp>
@@ -49,6 +50,9 @@ struct RangeNodes {
     }
   };
   __device__ Items items(index_t node) const { return {*this, items_of_block(node, begin, end).begin}; }
+  __device__ RangeNodes on_arrays(const ArrayAddresses& arrays) const {
+    return {body.on_arrays(arrays), begin, end, first, last};
+  }
 };
 
 /// The same as a row of a box, number 0.
@@ -135,6 +139,27 @@ constexpr bool writes_views() {
   else return false;
 }
 
+/// A body whose arrays are separate: compilers load what an item reads before the items before it write.
+template <class Body>
+struct SeparateBody : Body {
+  static constexpr bool is_separate = true;
+  __host__ __device__ explicit SeparateBody(const Body& body) : Body(body) {}
+  __device__ SeparateBody on_arrays(const ArrayAddresses& arrays) const {
+    return SeparateBody(Body::on_arrays(arrays));
+  }
+};
+template <class Body>
+constexpr bool is_separate() {
+  if constexpr (requires { Body::is_separate; }) return Body::is_separate;
+  else return false;
+}
+/// Whether a reduction has a kernel for that.
+template <class Body>
+constexpr bool may_reduce_separate() {
+  if constexpr (requires { Body::may_reduce_separate; }) return Body::may_reduce_separate;
+  else return false;
+}
+
 /// The threads of blocks that compute nodes; of the hints, the launch bounds count.
 template <class Nodes, class T, class Static>
 struct NodeThreads {
@@ -151,7 +176,8 @@ struct NodeThreads {
   /// two vectors with the sums of two more took 0.94 of the time in float, 0.97 in double.
   static constexpr bool writes = can_share && writes_views<typename Nodes::body_type>();
   /// Whether all that several items read is loaded before any of them writes.
-  static constexpr bool in_two_steps = requires(const typename Nodes::Items& items) {
+  static constexpr bool in_two_steps =
+      is_separate<typename Nodes::body_type>() || requires(const typename Nodes::Items& items) {
     items.fetch(index_t{});
   };
   /// Launch bounds. By default a multiprocessor should hold two blocks: 64 registers a thread for small

@@ -1,0 +1,277 @@
+// Functors that hold their arrays, as the paper's do: which are found in them, and that results are those of
+// items one after the other whichever arrays share memory.
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arrays.hpp"
+#include "core/random.hpp"
+
+namespace {
+
+using namespace strata;
+using namespace strata_tests;
+using detail::members_of;
+using detail::TypeList;
+
+// ---- which lines a functor holds
+
+using Line = Vector<double, Serial>;
+using ReadLine = decltype(read_only(Line()));
+using BareLine = Line::unmanaged_type;
+using Matrix = MDArray<double, Serial, rank<2>>;
+
+struct Axpy {
+  double a;
+  Line x, y;
+};
+struct OneLine {
+  Line x;
+};
+struct Mixture {
+  BareLine x;
+  bool b;
+  char c;
+  int bits : 3;
+  ReadLine y;
+  long double l;
+  index_t n;
+};
+struct Eight {
+  Line a, b, c, d, e, f, g, h;
+};
+static_assert(members_of<Axpy>() == 3 && members_of<OneLine>() == 1 && members_of<Mixture>() == 7 &&
+              members_of<Eight>() == 8);
+static_assert(std::is_same_v<detail::FunctorLines<Axpy>::Lines, TypeList<Line, Line>>);
+static_assert(std::is_same_v<detail::FunctorLines<Mixture>::Lines, TypeList<BareLine, ReadLine>>);
+static_assert(detail::KernelTraits<Axpy>::may_be_separate != checked_build);
+
+struct Empty {};
+struct Inner {
+  double a, b;
+};
+struct Single {
+  double a;
+};
+struct WithArray {
+  Line x;
+  int k[3];
+};
+struct WithArrayOfOne {
+  double d[1];
+  Line x;
+};
+struct WithLines {
+  Line x;
+  Line y[2];
+};
+struct WithAggregate {
+  Line x;
+  Inner n;
+};
+struct WithSingle {
+  Single s;
+  Line x;
+};
+struct WithEmpty {
+  Line x;
+  Empty e;
+  Line y;
+};
+struct WithAddress {
+  Line x, y;
+  double* p;
+};
+struct WithReference {
+  Line x, y;
+  double& r;
+};
+struct WithText {
+  Line x, y;
+  std::string s;
+};
+struct WithUnion {
+  Line x, y;
+  union {
+    double d;
+    float f;
+  };
+};
+struct WithMatrix {
+  Line x, y;
+  Matrix m;
+};
+struct WithEnum {
+  Line x, y;
+  enum { A } e;
+};
+struct DerivedOfLines : OneLine {
+  Line y;
+};
+struct DerivedOfEmpty : Empty {
+  Line x, y;
+};
+struct Nine {
+  Line a, b, c, d, e, f, g, h, i;
+};
+class Constructed {
+ public:
+  Constructed(const Line& a, const Line& b) : x(a), y(b) {}
+  Line x, y;
+};
+struct AtomicLine {
+  Line x;
+  decltype(atomic(Line())) y;
+};
+template <class... K>
+inline constexpr bool none_known = (std::is_same_v<typename detail::FunctorLines<K>::Lines, TypeList<>> &&
+                                    ...);
+static_assert(none_known<Empty, WithArray, WithArrayOfOne, WithLines, WithAggregate, WithSingle, WithEmpty>);
+static_assert(none_known<WithAddress, WithReference, WithText, WithUnion, WithMatrix, WithEnum>);
+static_assert(none_known<DerivedOfLines, DerivedOfEmpty, Nine, Constructed, AtomicLine>);
+
+// ---- results
+
+template <class D>
+class FunctorOfLines : public ::testing::Test {};
+TYPED_TEST_SUITE(FunctorOfLines, TestDevices, DeviceName);
+
+// An item reads and writes element i of each array, twice of some, in an order that counts.
+template <class V>
+struct Mixed {
+  using device_type = typename V::device_type;
+  V a;
+  int factor;
+  V b, c;
+  STRATA_FUNCTION void operator()(auto i) const {
+    c(i) = factor + b(i) % 7;
+    a(i) = b(i) + c(i);
+    b(i) += 3 * a(i);
+    c(i) -= b(i);
+  }
+};
+template <class V, class R>
+struct Update {
+  using device_type = typename V::device_type;
+  using value_type = double;
+  V x, y;
+  R z;
+  double alpha;
+  STRATA_FUNCTION void operator()(auto i, double& sum) const {
+    const double old = x(i);
+    x(i) = old + alpha * y(i);
+    y(i) -= z(i) * x(i);
+    sum += x(i) * y(i);
+  }
+  STRATA_FUNCTION static void init(double& sum) { sum = 0; }
+  STRATA_FUNCTION static void join(double& sum, const double& other) { sum += other; }
+};
+// Bound to its views, with two results.
+struct UpdateBound {
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y, auto z, double& sum, double& most) const {
+    const double old = x(i);
+    x(i) = old + 0.5 * y(i);
+    y(i) -= z(i) * x(i);
+    sum += x(i) * y(i);
+    if (y(i) > most) most = y(i);
+  }
+};
+
+template <class D>
+constexpr bool is_gpu = is_asynchronous<D> && !std::is_same_v<D, Emulated>;
+// More items than a GPU has threads for, so that a thread has several; fewer elsewhere.
+template <class D>
+index_t draw_count(Random& draw) {
+  if (is_gpu<D> && draw(0, 1) == 1) return 1'200'000 + draw(-2000, 2000);
+  return draw(1, 3000);
+}
+
+TYPED_TEST(FunctorOfLines, HasTheResultsOfItemsOneAfterTheOtherWhicheverArraysShareMemory) {
+  using D = TypeParam;
+  using V = typename Vector<int, D>::unmanaged_type;
+  Random draw;
+  for (int trial = 0; trial < trials(20) + 1; ++trial) {
+    const index_t n = draw_count<D>(draw), first = draw(0, n / 3), last = n - draw(0, n / 3);
+    // Neighbours in one allocation, or at the same place.
+    const index_t place[] = {0, draw(0, 1) * n, draw(0, 2) * n};
+    const auto all = make_vector<int, D>(3 * n, [](index_t i) { return i % 11; });
+    const auto at = [&](index_t begin) { return V(subview(all, range(begin, begin + n))); };
+    const int factor = static_cast<int>(draw(1, 9));
+    std::vector<int> expected = values_of(all);
+    for (index_t i = first; i < last; ++i) {
+      int* const base = expected.data() + i;
+      int &a = base[place[0]], &b = base[place[1]], &c = base[place[2]];
+      c = factor + b % 7;
+      a = b + c;
+      b += 3 * a;
+      c -= b;
+    }
+
+    parallel_for(range(first, last), Mixed<V>{at(place[0]), factor, at(place[1]), at(place[2])});
+
+    ASSERT_EQ(values_of(all), expected) << n << " " << place[1] << " " << place[2] << " " << first;
+  }
+}
+
+// Sums are compared with those of Serial, bit by bit.
+TYPED_TEST(FunctorOfLines, HasTheBitsOfAnyOtherSumWhicheverArraysShareMemory) {
+  using D = TypeParam;
+  Random draw;
+  for (int trial = 0; trial < trials(20) + 1; ++trial) {
+    const index_t n = draw_count<D>(draw), first = draw(0, n / 3), last = n - draw(0, n / 3);
+    const index_t place[] = {0, draw(0, 1) * n, draw(0, 2) * n};
+    const auto number = [](index_t i) { return mixed_number(i) * 0x1p-20; };
+    const auto run = [&]<class Device>(Device, bool bound) {
+      using V = typename Vector<double, Device>::unmanaged_type;
+      const auto all = make_vector<double, Device>(3 * n, number);
+      const auto at = [&](index_t begin) { return V(subview(all, range(begin, begin + n))); };
+      const V x = at(place[0]), y = at(place[1]);
+      const auto z = typename V::const_type(at(place[2]));
+      double sum = -1, most = -1;
+      if (bound) parallel_reduce(range(first, last), with(UpdateBound{}, x, y, z), Sum(sum), Max(most));
+      else sum = parallel_reduce(range(first, last), Update<V, typename V::const_type>{x, y, z, 0.5});
+      auto values = values_of(all);
+      values.push_back(sum);
+      values.push_back(most);
+      return values;
+    };
+
+    for (const bool bound : {false, true}) {
+      const auto found = run(D{}, bound), expected = run(Serial{}, bound);
+      ASSERT_EQ(found.size(), expected.size());
+      for (std::size_t k = 0; k < found.size(); ++k)
+        ASSERT_TRUE(same_bits(found[k], expected[k]))
+            << n << " " << place[1] << " " << place[2] << " " << first << " " << bound << " at " << k;
+    }
+  }
+}
+
+// Lines that own their memory, and ones that are shorter than the loop, or null, and not reached.
+template <class V>
+struct AddFew {
+  using device_type = typename V::device_type;
+  V x, few;
+  index_t count;
+  STRATA_FUNCTION void operator()(index_t i) const {
+    if (i < count) x(i) += few(i);
+    else x(i) = -1;
+  }
+};
+TYPED_TEST(FunctorOfLines, MayHoldLinesThatAreShorterThanTheLoop) {
+  using D = TypeParam;
+  const index_t n = is_gpu<D> ? 1'200'001 : 3001;
+  for (const index_t count : {index_t{0}, index_t{5}, n}) {
+    const auto x = make_vector<int, D>(n, [](index_t i) { return i; });
+    const auto few =
+        count == 0 ? Vector<int, D>() : make_vector<int, D>(count, [](index_t i) { return 2 * i; });
+
+    parallel_for(n, AddFew<Vector<int, D>>{x, few, count});
+
+    const auto result = values_of(x);
+    for (index_t i = 0; i < n; ++i)
+      ASSERT_EQ(result[static_cast<std::size_t>(i)], i < count ? 3 * i : -1) << i << " " << count;
+  }
+}
+
+}  // namespace
