@@ -134,7 +134,7 @@ Range rows_anywhere(Random& random, index_t n) {
   return range(first, first + n);
 }
 std::string text_of(const Range& r) {
-  return "[" + std::to_string(r.first) + ", +" + std::to_string(r.size()) + ")";
+  return std::string("[").append(std::to_string(r.first)) + ", +" + std::to_string(r.size()) + ")";
 }
 
 template <class D, class Work>
