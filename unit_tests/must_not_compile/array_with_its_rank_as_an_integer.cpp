@@ -1,5 +1,5 @@
-// expect: MDArray<T, Device, 1> would be an array of n x 1.*: you wrote 1 .* write MDArray<T, Device,
-// rank<1>> first lines: 10
+// expect: MDArray<T, Device, 1> would be .*: you wrote 1 .* write MDArray<T, Device, rank<1>>
+// first lines: 10
 // SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
