@@ -420,6 +420,12 @@ constexpr bool check_kernel() {
   return true;
 }
 
+// The result of a `with` that does not compile, so that its one message is not followed by another.
+struct NotBound {
+  using device_type = Serial;
+  STRATA_FUNCTION void operator()(const auto&...) const {}
+};
+
 }  // namespace detail
 
 template <class K, class... Views>
@@ -445,6 +451,16 @@ struct With {
 template <class K, AnyView... Views>
 With<K, Views...> with(const K& kernel, const Views&... views) {
   return {kernel, detail::BoundViews<std::index_sequence_for<Views...>, Views...>(views...)};
+}
+
+/// This does not compile: `with` takes views.
+template <class K, class... V>
+requires(!(AnyView<V> && ...)) auto with(const K&, const V&...) {
+  static_assert((AnyView<V> && ...),
+                "strata: with: an argument is no view: you wrote with(kernel, x) of a coherent array, a "
+                "std::vector or the like; write launch(on(device), n, kernel, inout(x)) for coherent arrays, "
+                "or with(kernel, view)");
+  return detail::NotBound();
 }
 
 }  // namespace strata::inline STRATA_ABI

@@ -26,6 +26,7 @@
 #pragma once
 
 #include <strata/algorithms/finalize.hpp>
+#include <strata/algorithms/launch_mistakes.hpp>
 #include <strata/algorithms/parallel_for.hpp>
 #include <strata/algorithms/parallel_reduce.hpp>
 #include <strata/algorithms/parallel_scan.hpp>
@@ -194,8 +195,17 @@ concept IsIncluded = requires {
 // Says in one line what a launch lacks.
 template <LaunchWay Way, class By, class... Accesses>
 constexpr bool check_launch() {
-  constexpr bool declared = sizeof...(Accesses) > 0 && (is_any_access_v<Accesses> && ...);
-  static_assert(declared,
+  constexpr bool any = sizeof...(Accesses) > 0, reducers = (is_reducer_v<Accesses> || ...);
+  constexpr bool declared = any && (is_any_access_v<Accesses> && ...);
+  static_assert(any,
+                "strata: launch: no array is declared: you wrote a kernel that holds its arrays, as a lambda "
+                "that captures them; write launch(on(device), n, kernel, in(x), out(y)) and kernel(i, x, y), "
+                "or for views parallel_for(on(device), n, kernel), parallel_reduce, parallel_scan");
+  static_assert(!reducers,
+                "strata: launch: a reducer is where arrays are declared: you wrote launch(place, n, kernel, "
+                "Sum(s), in(x)) or a reducer after an array; write launch_reduce(place, n, kernel, Sum(s), "
+                "in(x)), with the reducers before the arrays");
+  static_assert(declared || !any || reducers,
                 "strata: launch: declare the arrays: in(x), out(y), inout(z): you wrote an array itself; "
                 "write which it is, "
                 "as in launch(on(device), n, kernel, in(x), out(y))");
@@ -215,6 +225,16 @@ constexpr bool check_launch() {
   } else {
     return true;
   }
+}
+
+// Says that the result of a launch has no place to go.
+template <class Into>
+constexpr bool check_into() {
+  static_assert(!is_any_access_v<Into>,
+                "strata: launch_reduce, launch_scan: nothing says where the result goes: you wrote "
+                "launch_reduce(place, n, kernel, in(x)) or an array before the reducer; write "
+                "launch_reduce(place, n, kernel, Sum(s), in(x))");
+  return !is_any_access_v<Into>;
 }
 
 // Whether `into` is a functor that would be called with the value.
@@ -313,8 +333,9 @@ auto launch_reduce_at(const char* label, const Where& where, const R& work, cons
       !bare,
       "strata: launch_reduce: a functor that is called with the value is given as finalize(f), or with what "
       "it reads and writes as finalize(f, accesses...)");
-  if constexpr (!bare && check_launch<way, ReduceBy<way>, Accesses...>())
-    return ReduceBy<way>::reduce(label, where, work, kernel, static_cast<Into&&>(into), accesses...);
+  if constexpr (!bare && check_into<I>())
+    if constexpr (check_launch<way, ReduceBy<way>, Accesses...>())
+      return ReduceBy<way>::reduce(label, where, work, kernel, static_cast<Into&&>(into), accesses...);
 }
 // With reducers and accesses as separate arguments.
 template <class Where, class R, class K, class... Reducers, class... Accesses>
@@ -369,8 +390,9 @@ template <class Where, class R, class K, class Into, class... Accesses>
 auto launch_scan_at(const char* label, const Where& where, const R& work, const K& kernel, Into&& into,
                     const Accesses&... accesses) {
   constexpr LaunchWay way = launch_way<Where, Accesses...>();
-  if constexpr (check_launch<way, ReduceBy<way>, Accesses...>())
-    return ReduceBy<way>::scan(label, where, work, kernel, static_cast<Into&&>(into), accesses...);
+  if constexpr (check_into<std::remove_cvref_t<Into>>())
+    if constexpr (check_launch<way, ReduceBy<way>, Accesses...>())
+      return ReduceBy<way>::scan(label, where, work, kernel, static_cast<Into&&>(into), accesses...);
 }
 
 }  // namespace detail
@@ -388,7 +410,7 @@ template <Place Where, WorkRange R, class K, class Into, class... Accesses>
 auto launch_reduce(const Where& where, const R& work, const K& kernel, Into&& into,
                    const Accesses&... accesses) {
   constexpr bool several = (detail::is_reducer_v<Accesses> || ...);
-  if constexpr (several)
+  if constexpr (several && !detail::is_any_access_v<std::remove_cvref_t<Into>>)
     return detail::launch_reduce_split(detail::label_of(where), where, work, kernel, detail::ValuePack<>(),
                                        into, accesses...);
   else
@@ -403,90 +425,5 @@ auto launch_scan(const Where& where, const R& work, const K& kernel, Into&& into
   return detail::launch_scan_at(detail::label_of(where), where, work, kernel, static_cast<Into&&>(into),
                                 accesses...);
 }
-
-/// These do not compile: the label belongs to the place.
-template <class... Rest>
-void launch(const char*, const Rest&...) {
-  static_assert(detail::never<Rest...>,
-                "strata: launch: the label belongs to the place: launch(on(device).named(\"x\"), ...): you "
-                "wrote launch(\"x\", place, ...); write that");
-}
-template <class... Rest>
-void launch_reduce(const char*, const Rest&...) {
-  static_assert(
-      detail::never<Rest...>,
-      "strata: launch_reduce: the label belongs to the place: launch_reduce(on(device).named(\"x\"), ...): "
-      "you wrote launch_reduce(\"x\", place, ...); write that");
-}
-template <class... Rest>
-void launch_scan(const char*, const Rest&...) {
-  static_assert(detail::never<Rest...>,
-                "strata: launch_scan: the label belongs to the place: launch_scan(on(device).named(\"x\"), "
-                "...): you wrote launch_scan(\"x\", place, ...); write that");
-}
-
-namespace detail {
-
-struct NoPlaceOfLaunch {
-  template <LacksOn W>
-  NoPlaceOfLaunch(const W&) {
-    static_assert(
-        never<W>,
-        "strata: launch: a place is made by on(...): you wrote launch(device, n, kernel, ...); write "
-        "launch(on(device), n, kernel, ...), as in launch(on(Threads{}), n, kernel, in(x), out(y))");
-  }
-  template <WorkRange W>
-  NoPlaceOfLaunch(const W&) {
-    static_assert(
-        never<W>,
-        "strata: launch: nothing says where it runs: you wrote launch(n, kernel, ...); write "
-        "launch(on(device), n, kernel, ...), as in launch(on(Threads{}), n, kernel, in(x), out(y))");
-  }
-};
-struct NoPlaceOfLaunchReduce {
-  template <LacksOn W>
-  NoPlaceOfLaunchReduce(const W&) {
-    static_assert(never<W>,
-                  "strata: launch_reduce: a place is made by on(...): you wrote launch_reduce(device, n, "
-                  "kernel, ...); write launch_reduce(on(device), n, kernel, ...), as in "
-                  "launch_reduce(on(Threads{}), n, kernel, Sum(s), in(x))");
-  }
-  template <WorkRange W>
-  NoPlaceOfLaunchReduce(const W&) {
-    static_assert(never<W>,
-                  "strata: launch_reduce: nothing says where it runs: you wrote launch_reduce(n, kernel, "
-                  "...); write launch_reduce(on(device), n, kernel, ...), as in launch_reduce(on(Threads{}), "
-                  "n, kernel, Sum(s), in(x))");
-  }
-};
-struct NoPlaceOfLaunchScan {
-  template <LacksOn W>
-  NoPlaceOfLaunchScan(const W&) {
-    static_assert(never<W>,
-                  "strata: launch_scan: a place is made by on(...): you wrote launch_scan(device, n, kernel, "
-                  "...); write launch_scan(on(device), n, kernel, ...), as in launch_scan(on(Threads{}), n, "
-                  "kernel, Sum(s), in(x), out(y))");
-  }
-  template <WorkRange W>
-  NoPlaceOfLaunchScan(const W&) {
-    static_assert(never<W>,
-                  "strata: launch_scan: nothing says where it runs: you wrote launch_scan(n, kernel, ...); "
-                  "write launch_scan(on(device), n, kernel, ...), as in launch_scan(on(Threads{}), n, "
-                  "kernel, Sum(s), in(x), out(y))");
-  }
-};
-
-}  // namespace detail
-
-/// Nor do these: a device or a queue is not a place, or none is given.
-inline void launch(detail::NoPlaceOfLaunch, detail::AnyOrNone = {}, detail::AnyOrNone = {},
-                   detail::AnyOrNone = {}, detail::AnyOrNone = {}, detail::AnyOrNone = {},
-                   detail::AnyOrNone = {}, detail::AnyOrNone = {}, detail::AnyOrNone = {}) {}
-inline void launch_reduce(detail::NoPlaceOfLaunchReduce, detail::AnyOrNone = {}, detail::AnyOrNone = {},
-                          detail::AnyOrNone = {}, detail::AnyOrNone = {}, detail::AnyOrNone = {},
-                          detail::AnyOrNone = {}, detail::AnyOrNone = {}, detail::AnyOrNone = {}) {}
-inline void launch_scan(detail::NoPlaceOfLaunchScan, detail::AnyOrNone = {}, detail::AnyOrNone = {},
-                        detail::AnyOrNone = {}, detail::AnyOrNone = {}, detail::AnyOrNone = {},
-                        detail::AnyOrNone = {}, detail::AnyOrNone = {}, detail::AnyOrNone = {}) {}
 
 }  // namespace strata::inline STRATA_ABI

@@ -111,11 +111,18 @@ struct DeviceOfFor {
         "strata: parallel_for: a place is made by on(...): you wrote parallel_for(device, n, kernel); write "
         "parallel_for(on(device), n, kernel), as in parallel_for(on(Threads{}), n, kernel)");
   }
+  template <class W>
+  requires(!LacksOn<W>) DeviceOfFor(const W&) {
+    static_assert(never<W>,
+                  "strata: parallel_for: no range comes before the kernel: you wrote parallel_for(kernel, "
+                  "n), or a real number for n; write parallel_for(n, kernel), with on(device) before n where "
+                  "nothing else says the device");
+  }
 };
 
 }  // namespace detail
 
-/// These do not compile: a device or a queue is not a place.
+/// These do not compile: a device or a queue is not a place, or no range comes first.
 inline void parallel_for(detail::DeviceOfFor, detail::AnyOrNone = {}, detail::AnyOrNone = {}) {}
 inline void parallel_for(const char*, detail::DeviceOfFor, detail::AnyOrNone = {}, detail::AnyOrNone = {}) {}
 

@@ -205,11 +205,18 @@ struct DeviceOfReduce {
         "...); write parallel_reduce(on(device), n, kernel, ...), as in parallel_reduce(on(Threads{}), n, "
         "kernel, Sum(s))");
   }
+  template <class W>
+  requires(!LacksOn<W>) DeviceOfReduce(const W&) {
+    static_assert(never<W>,
+                  "strata: parallel_reduce: no range comes before the kernel: you wrote "
+                  "parallel_reduce(kernel, n, ...), or a real number for n; write parallel_reduce(n, kernel, "
+                  "...), with on(device) before n where nothing else says the device");
+  }
 };
 
 }  // namespace detail
 
-/// These do not compile: a device or a queue is not a place.
+/// These do not compile: a device or a queue is not a place, or no range comes first.
 inline detail::NoResult parallel_reduce(detail::DeviceOfReduce, detail::AnyOrNone = {},
                                         detail::AnyOrNone = {}, detail::AnyOrNone = {},
                                         detail::AnyOrNone = {}, detail::AnyOrNone = {}) {

@@ -183,11 +183,18 @@ struct DeviceOfScan {
         "write parallel_scan(on(device), n, kernel, ...), as in parallel_scan(on(Threads{}), n, kernel, "
         "Sum(s))");
   }
+  template <class W>
+  requires(!LacksOn<W>) DeviceOfScan(const W&) {
+    static_assert(never<W>,
+                  "strata: parallel_scan: no range comes before the kernel: you wrote parallel_scan(kernel, "
+                  "n, ...), or a real number for n; write parallel_scan(n, kernel, ...), with on(device) "
+                  "before n where nothing else says the device");
+  }
 };
 
 }  // namespace detail
 
-/// These do not compile: a device or a queue is not a place.
+/// These do not compile: a device or a queue is not a place, or no range comes first.
 inline void parallel_scan(detail::DeviceOfScan, detail::AnyOrNone = {}, detail::AnyOrNone = {},
                           detail::AnyOrNone = {}, detail::AnyOrNone = {}) {}
 inline void parallel_scan(const char*, detail::DeviceOfScan, detail::AnyOrNone = {}, detail::AnyOrNone = {},

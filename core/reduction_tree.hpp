@@ -27,7 +27,7 @@ inline constexpr index_t reduction_block = 512;
 template <class T>
 inline constexpr int reduction_lanes = [] {
   int lanes = 64;
-  while (lanes > 1 && lanes * sizeof(T) > 1024) lanes /= 2;
+  while (lanes > 1 && static_cast<std::size_t>(lanes) * sizeof(T) > 1024) lanes /= 2;
   return lanes;
 }();
 

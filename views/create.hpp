@@ -193,6 +193,32 @@ template <AnyView V, class... Options>
   return detail::create_mapped<V>(label, mapping, chosen);
 }
 
+/// These do not compile: the label comes first, as a const char*.
+template <AnyView V, class Label, class... Rest>
+requires(!std::is_convertible_v<const Label&, const char*>) V create(const Label&, const Rest&...) {
+  static_assert(!IndexLike<Label>,
+                "strata: create: the label is missing: you wrote create<V>(n); write create<V>(\"x\", n)");
+  static_assert(IndexLike<Label>,
+                "strata: create: the label is not a const char*: you wrote create<V>(name, n) with another "
+                "type, as std::string; write create<V>(name.c_str(), n)");
+  return V();
+}
+template <AnyView V>
+V create() {
+  static_assert(!AnyView<V>,
+                "strata: create: the label is missing: you wrote create<V>(); write create<V>(\"x\", n)");
+  return V();
+}
+/// Nor does this: coherent arrays and arrays in files have constructors.
+template <class V, class... Arguments>
+requires requires { typename V::coherent_array_type; }
+V create(const Arguments&...) {
+  static_assert(!std::is_same_v<V, V>,
+                "strata: create makes views: you wrote create<CoherentArray<...>>(\"x\", n); write "
+                "CoherentArray<...> x(\"x\", n)");
+  return V();
+}
+
 /// The paper's spellings (section 3.2): zero-filled arrays without a label (a value may have one).
 template <AnyView V, class... I>
 requires(IndexLike<I>&&...) [[nodiscard]] V create_mdarray(I... extents) { return create<V>("", extents...); }

@@ -61,6 +61,9 @@ void fill_on(QueueState* queue, const D& destination, const typename D::value_ty
   fill_array(copy_side(destination, to), &value, sizeof(typename D::value_type), queue);
 }
 
+template <class>
+inline constexpr bool is_no_side = false;
+
 }  // namespace detail
 
 /// Copies `source` to `destination`; complete on return.
@@ -98,6 +101,25 @@ requires(!AnyView<T> && S::extents_type::max_rank_value == 0) void deep_copy(T& 
                                                                              const S& source) {
   const View<T, Serial, Extents<>, typename S::layout_type> host(&destination);
   detail::deep_copy_on(nullptr, host, source);
+}
+
+/// These do not compile: one side is neither a view nor a value of its elements.
+template <AnyView D, class S>
+requires(!AnyView<S> && !std::is_convertible_v<const S&, typename D::value_type>) void deep_copy(const D&,
+                                                                                                 const S&) {
+  static_assert(
+      detail::is_no_side<S>,
+      "strata: deep_copy: an argument is neither a view nor a value of its elements: you wrote "
+      "deep_copy(x, v) of a std::vector, a pointer or a coherent array; write a view of the memory, "
+      "deep_copy(x, MDArray<double, Serial, rank<1>>(v.data(), n)), or x.read().view() of a coherent array");
+}
+template <class D, AnyView S>
+requires(!AnyView<D> && S::extents_type::max_rank_value != 0) void deep_copy(const D&, const S&) {
+  static_assert(
+      detail::is_no_side<D>,
+      "strata: deep_copy: an argument is neither a view nor a value of its elements: you wrote "
+      "deep_copy(x, v) of a std::vector, a pointer or a coherent array; write a view of the memory, "
+      "deep_copy(x, MDArray<double, Serial, rank<1>>(v.data(), n)), or x.read().view() of a coherent array");
 }
 
 }  // namespace strata::inline STRATA_ABI

@@ -2,7 +2,8 @@
 //
 //   MDArray<double, Device>                    rank at run time, at most 8
 //   MDArray<double, Device, rank<3>>           fixed rank, run-time extents: what performance code uses
-//   MDArray<double, Device, 3, 8>              left-most extent at run time, the others fixed (section 4.2)
+//   MDArray<double, Device, 3, 8>              left-most extent at run time, the others fixed (section 4.2):
+//                                              n x 3 x 8; a single 1 does not compile, as a rank is meant
 //
 // The layout is the device's preferred one; MDArrayIn<Layout, ...> chooses another. Arrays are made by
 // `create` (views/create.hpp).
@@ -31,6 +32,10 @@ struct ExtentsFrom<> {
 };
 template <index_t N>
 struct ExtentsFrom<N> {
+  static_assert(
+      N != 1,
+      "strata: MDArray<T, Device, 1> would be an array of n x 1 elements: you wrote 1 for the rank; "
+      "write MDArray<T, Device, rank<1>>, or rank<2> and an extent of 1");
   using type =
       typename std::conditional_t<(N <= rank_code), DynamicExtentsOf<(N <= rank_code ? rank_code - N : 0)>,
                                   DynamicExtentsOf<1, (N > rank_code ? N : 0)>>::type;

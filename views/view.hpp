@@ -190,16 +190,6 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
   constexpr explicit View(T* data) requires(ExtentsType::dynamic_count == 0)
       : data_(data), mapping_(ExtentsType()) {}
 
-  /// This does not compile: arrays are made by create. (Where T* is a const char*, such text is the data.)
-  template <class C, class... Rest>
-  requires(std::is_same_v<C, const char> && !std::is_same_v<T, C>) explicit View(C*, const Rest&...)
-      : View() {
-    static_assert(
-        !std::is_same_v<C, const char>,
-        "strata: a view with a label is made by create: you wrote Array z(\"z\", 100); write auto z = "
-        "create<...>(\"z\", 100), with the type of the array in place of the dots");
-  }
-
   /// A view that shares the ownership of the allocation `owner`.
   STRATA_FUNCTION View(const detail::AllocationRef& owner, T* data, const mapping_type& mapping)
       : Owner(owner), data_(data), mapping_(mapping) {}
@@ -326,6 +316,20 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
   }
 
  private:
+  // This does not compile: arrays are made by create. (Where T* is a const char*, such text is the data.)
+  // Private, so that std::is_constructible says that there is none; compilers print the line of the comment.
+  template <class C, class... Rest>
+  requires(std::is_same_v<C, const char> && !std::is_same_v<T, C>)
+      // clang-format off
+      explicit View(C*, const Rest&...)  // strata: you wrote View z("z", n); write auto z = create<...>("z", n)
+      // clang-format on
+      : View() {
+    static_assert(
+        !std::is_same_v<C, const char>,
+        "strata: a view with a label is made by create: you wrote Array z(\"z\", 100); write auto z = "
+        "create<...>(\"z\", 100), with the type of the array in place of the dots");
+  }
+
   struct Same {};
   template <class V>
   STRATA_FUNCTION View(Same, const V& other)

@@ -54,13 +54,13 @@ class TaskGraph {
   }
 
   /// A hint that after the tasks so far none uses the array for a while: devices free it, and the host gets
-  /// its values.
+  /// its values. Throws Error without an array, or where its memory mode has no copies.
   template <class T, int Rank, class L>
   void wont_use(const BasicCoherentArray<T, Rank, L>& array) {
     adder().wont_use(array);
   }
   /// A hint that the values which the tasks so far leave in the array are not needed: devices free it without
-  /// a copy. The next task that uses it writes all of it.
+  /// a copy. The next task that uses it writes all of it. Throws as wont_use().
   template <class T, int Rank, class L>
   void discard(const BasicCoherentArray<T, Rank, L>& array) {
     adder().discard(array);

@@ -91,7 +91,7 @@ class TaskScope {
   NewTask call(const std::string& label, const F& f, const Accesses&... accesses) {
     return new_task(adder().call<Devices>(label, f, accesses...));
   }
-  /// As TaskGraph::wont_use, and TaskGraph::discard.
+  /// As TaskGraph::wont_use, and TaskGraph::discard, with the errors of launch() besides.
   template <class T, int Rank, class L>
   void wont_use(const BasicCoherentArray<T, Rank, L>& array) {
     adder().wont_use(array);

@@ -77,9 +77,10 @@ void reduce_range(index_t first, index_t last, const ReduceNodes& nodes, void* p
 }
 
 void reduce_group(const Groups& groups, index_t group, const ReduceNodes& nodes, void* partial) {
-  const index_t first = group << groups.log2_size, last = (group + 1) << groups.log2_size;
-  reduce_range(first > groups.first ? first : groups.first, last < groups.last ? last : groups.last, nodes,
-               partial);
+  // The last node, not the one after it, which may be 2^63.
+  const index_t first = group << groups.log2_size, back = first + ((index_t{1} << groups.log2_size) - 1);
+  reduce_range(first > groups.first ? first : groups.first, back < groups.last ? back + 1 : groups.last,
+               nodes, partial);
 }
 
 }  // namespace

@@ -190,7 +190,7 @@ STRATA_FLATTEN void run_in_order(const Body& body, index_t begin, index_t end, V
 template <int Lanes, int Width, class T>
 inline constexpr int lanes_in_registers = [] {
   int lanes = Lanes;
-  while (lanes > Width && lanes * sizeof(T) > 256) lanes /= 2;
+  while (lanes > Width && static_cast<std::size_t>(lanes) * sizeof(T) > 256) lanes /= 2;
   return lanes;
 }();
 

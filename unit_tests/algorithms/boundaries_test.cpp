@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "core/random.hpp"
 
 namespace {
 
@@ -93,6 +94,129 @@ TYPED_TEST(Boundaries, MultiDimensionalRangesReachIndicesThatNeedMoreThan32Bits)
   const auto result = on_host(x);
   for (index_t i = 0; i < 3; ++i)
     for (index_t j = 0; j < 20; ++j) ASSERT_EQ(result(i, j), (two_40 + i) ^ (two_31 - 10 + j));
+}
+
+// A value that tells every order of joins apart, and counts items.
+struct Order {
+  std::uint64_t hash;
+  index_t count;
+};
+template <class D>
+struct HashIndices {
+  using device_type = D;
+  using value_type = Order;
+  STRATA_FUNCTION void operator()(index_t i, Order& order) const {
+    order.hash = order.hash * 31 + static_cast<std::uint64_t>(i);
+    ++order.count;
+  }
+  STRATA_FUNCTION void operator()(index_t i, index_t j, Order& order) const { (*this)(i ^ (3 * j), order); }
+  STRATA_FUNCTION void operator()(index_t i, index_t j, index_t k, Order& order) const {
+    (*this)(i ^ (3 * j) ^ (5 * k), order);
+  }
+  STRATA_FUNCTION static void init(Order& order) { order = {1, 0}; }
+  STRATA_FUNCTION static void join(Order& a, const Order& b) {
+    a.hash = a.hash * 6364136223846793005u + b.hash;
+    a.count += b.count;
+  }
+};
+
+// `n` indices that begin at INT64_MIN or end at INT64_MAX, or a few before or after.
+Range near_an_end(Random& random, index_t n) {
+  const index_t off = random(0, 1) == 0 ? 0 : random(0, 700);
+  return random(0, 2) == 0 ? range(INT64_MIN + off, INT64_MIN + off + n)
+                           : range(INT64_MAX - off - n, INT64_MAX - off);
+}
+// Or around another number at which pairs of rows, of powers of two, have no common parent.
+Range rows_anywhere(Random& random, index_t n) {
+  if (random(0, 2) > 0) return near_an_end(random, n);
+  const index_t power = random(0, 62), from = random(0, 2) == 0 ? 0 : index_t{1} << power;
+  const index_t first = (random(0, 1) == 0 ? from : -from) - random(0, n);
+  return range(first, first + n);
+}
+std::string text_of(const Range& r) {
+  return std::string("[").append(std::to_string(r.first)) + ", +" + std::to_string(r.size()) + ")";
+}
+
+template <class D, class Work>
+void expect_order_of_serial(const Work& work, index_t items, const std::string& what) {
+  const Order expected = parallel_reduce(work, HashIndices<Serial>());
+
+  const Order found = parallel_reduce(work, HashIndices<D>());
+
+  EXPECT_EQ(expected.count, items) << what;
+  EXPECT_EQ(found.count, items) << what;
+  EXPECT_EQ(found.hash, expected.hash) << what;
+}
+
+TYPED_TEST(Boundaries, ReductionsNearTheEndsOf64BitsHaveAllItemsInTheOrderOfTheTree) {
+  Random random;
+  for (int trial = 0; trial < trials(60); ++trial) {
+    const Range i = rows_anywhere(random, random(1, trial % 2 == 0 ? 5 : 20'000));
+
+    expect_order_of_serial<TypeParam>(i, i.size(), text_of(i));
+  }
+}
+
+// Rows of one block of the tree, and of several.
+TYPED_TEST(Boundaries, ReductionsOfBoxesNearTheEndsOf64BitsHaveAllItemsInTheOrderOfTheTree) {
+  Random random;
+  for (int trial = 0; trial < trials(60); ++trial) {
+    const index_t most_rows = trial % 3 == 0 ? 3 : trial % 3 == 1 ? 40 : 400;
+    const Range i = rows_anywhere(random, random(1, most_rows));
+    const Range j = near_an_end(random, random(1, most_rows < 400 && trial % 2 == 0 ? 1500 : 3));
+    const Range k = near_an_end(random, random(1, 3));
+    const std::string what = text_of(i) + " x " + text_of(j) + " x " + text_of(k);
+
+    expect_order_of_serial<TypeParam>(mdrange({i.first, j.first}, {i.last, j.last}), i.size() * j.size(),
+                                      what);
+    expect_order_of_serial<TypeParam>(mdrange({i.first, j.first, k.first}, {i.last, j.last, k.last}),
+                                      i.size() * j.size() * k.size(), what);
+  }
+}
+
+struct CountVisit {
+  index_t first_row, first, row;
+  STRATA_FUNCTION void operator()(auto i, auto x) const { x(index_t(i) - first_row) += 1; }
+  STRATA_FUNCTION void operator()(auto i, auto j, auto x) const {
+    x((index_t(i) - first_row) * row + (index_t(j) - first)) += 1;
+  }
+};
+struct CountUpTo {
+  index_t first;
+  STRATA_FUNCTION void operator()(auto i, auto prefix, double& sum, bool final) const {
+    sum += 1;
+    if (final) prefix(index_t(i) - first) = sum;
+  }
+};
+
+TYPED_TEST(Boundaries, LoopsNearTheEndsOf64BitsVisitEachItemOnce) {
+  using D = TypeParam;
+  Random random;
+  for (int trial = 0; trial < trials(30); ++trial) {
+    const Range i = near_an_end(random, random(1, trial % 2 == 0 ? 20 : 2000));
+    const Range j = near_an_end(random, random(1, 20));
+    const auto by_any = create<Vector<index_t, D>>("by any", i.size());
+    const auto by_integer = create<Vector<index_t, D>>("by integer", i.size());
+    const auto in_box = create<Vector<index_t, D>>("in a box", i.size() * j.size());
+    const auto prefix = create<Vector<double, D>>("prefix", i.size());
+    double total = -1;
+
+    parallel_for(trial % 3 == 0 ? i.dynamic(7) : i, with(CountVisit{i.first, 0, 1}, by_any));
+    parallel_for(on(D{}), i, [=] STRATA_FUNCTION(index_t item) { by_integer(item - i.first) += 1; });
+    parallel_for(mdrange({i.first, j.first}, {i.last, j.last}),
+                 with(CountVisit{i.first, j.first, j.size()}, in_box));
+    parallel_scan(i, with(CountUpTo{i.first}, prefix), Sum(total));
+
+    EXPECT_EQ(values_of(by_any), std::vector<index_t>(static_cast<std::size_t>(i.size()), 1)) << text_of(i);
+    EXPECT_EQ(values_of(by_integer), std::vector<index_t>(static_cast<std::size_t>(i.size()), 1))
+        << text_of(i);
+    EXPECT_EQ(values_of(in_box), std::vector<index_t>(static_cast<std::size_t>(i.size() * j.size()), 1))
+        << text_of(i) << " x " << text_of(j);
+    EXPECT_EQ(total, static_cast<double>(i.size())) << text_of(i);
+    const auto prefixes = values_of(prefix);
+    for (std::size_t k = 0; k < prefixes.size(); ++k)
+      ASSERT_EQ(prefixes[k], static_cast<double>(k + 1)) << text_of(i);
+  }
 }
 
 // Counted by blocks: the sum of all indices shows a missing one.

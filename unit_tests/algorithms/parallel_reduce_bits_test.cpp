@@ -186,17 +186,18 @@ void expect_written(const Work& work, const K& kernel, const Vector<int, D>& cal
   parallel_reduce(work, kernel, order);
   expect_same_order(order, expected, what);
   const auto host = create_mirror_and_copy(calls);
-  for (index_t i = 0; i < host.extent(0); ++i) ASSERT_EQ(host(i), 1) << what << ": calls of item " << i;
+  for (index_t i = 0; i < host.extent(0); ++i)
+    if (host(i) != 1) FAIL() << what << ": " << host(i) << " calls of item " << i;
 }
 
 template <class D, int Words>
-void expect_order_of_writers(Random& random) {
-  for (int trial = 0; trial < 6; ++trial) {
-    const index_t begin = random(-2000, 2000), n = random(1, trial == 0 ? 300'000 : 9000);
+void expect_order_of_writers(Random& random, const std::vector<index_t>& sizes) {
+  for (const index_t n : sizes) {
+    const index_t begin = random(-2000, 2000);
     const std::string what =
         std::to_string(Words) + " words, [" + std::to_string(begin) + ", " + std::to_string(begin + n) + ")";
     const auto expected = parallel_reduce(range(begin, begin + n), HashItems<Serial, Words>());
-    const auto calls = make_vector<int, D>(n, [](index_t) { return 0; });
+    const auto calls = create<Vector<int, D>>("calls", n);
     HashAndCount<D, Words> counting;
     counting.begin = begin;
     HashInTwoSteps<D, Words> in_two_steps;
@@ -231,13 +232,38 @@ void expect_order_of_rows(Random& random) {
 }
 TYPED_TEST(ParallelReduce, KernelsThatWriteCallEachItemOnceInTheOrderOfTheTree) {
   Random random;
-  expect_order_of_writers<TypeParam, 1>(random);
-  expect_order_of_writers<TypeParam, 3>(random);
+  const auto sizes = [&] {
+    std::vector<index_t> drawn{random(1, 300'000)};
+    for (int trial = 1; trial < 6; ++trial) drawn.push_back(random(1, 9000));
+    return drawn;
+  };
+  expect_order_of_writers<TypeParam, 1>(random, sizes());
+  expect_order_of_writers<TypeParam, 3>(random, sizes());
   expect_order_of_rows<TypeParam, 2>(random);
   if constexpr (!runs_on_host_threads<TypeParam>) {  // where sizes decide which threads share values
-    expect_order_of_writers<TypeParam, 2>(random);
+    expect_order_of_writers<TypeParam, 2>(random, sizes());
     expect_order_of_rows<TypeParam, 1>(random);
   }
+}
+
+// GPUs have other kernels and blocks for small ranges and large ones. These are the limits of an H200 in
+// blocks of the tree: one group of warps, one cluster, all nodes at once by two warps each or by one, and two
+// warps again from 8 rounds on; and several nodes for each group of warps.
+TYPED_TEST(ParallelReduce, ManyItemsThatWriteAreCalledOnceInTheOrderOfTheTree) {
+  constexpr index_t limits[] = {8, 16, 64, 128, 2112, 4224, 8448, 16896, 33792};
+  constexpr bool is_gpu = !runs_on_host_threads<TypeParam>;
+  Random random;
+  const auto sizes = [&] {
+    std::vector<index_t> drawn;
+    for (const index_t limit : limits)
+      if (is_gpu || limit < 4000) drawn.push_back(limit * 512 + random(-600, 600));
+    for (int trial = 0; trial < (is_gpu ? 4 : 0); ++trial) drawn.push_back(random(9'000'000, 60'000'000));
+    return drawn;
+  };
+
+  expect_order_of_writers<TypeParam, 1>(random, sizes());
+  expect_order_of_writers<TypeParam, 3>(random, is_gpu ? sizes() : std::vector{random(8'700'000, 9'000'000)});
+  if constexpr (is_gpu) expect_order_of_writers<TypeParam, 2>(random, sizes());
 }
 
 template <class D, int Doubles>

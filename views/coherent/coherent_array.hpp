@@ -216,9 +216,13 @@ class BasicCoherentArray {
     return {*this, index};
   }
 
-  /// Copies the current values to the host, which has them when this returns.
+  /// Copies the current values to the host, which has them when this returns. Throws what the work on the
+  /// array threw, AccessConflict where the calling thread has a view that writes, NeverWritten (checked
+  /// builds), Error without an array.
   void flush() const { detail::flush(state_, domain()); }
-  /// Copies the current values of the box to the device; returns when that is enqueued.
+  /// Copies the current values of the box to the device; returns when that is enqueued. Mapped and implicit
+  /// arrays have no copies: nothing is done. Throws ShapeMismatch where the box is not in the array,
+  /// OutOfMemory, also of the budget, and otherwise as flush().
   template <Device D>
   void prefetch(const Box& box, const D& device) const {
     detail::prefetch(needed(), box, device.backend());

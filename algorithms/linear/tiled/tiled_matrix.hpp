@@ -52,7 +52,7 @@ class TiledMatrix {
               const Options&... options)
       : TiledMatrix(Kind::General, label, rows, columns, tile, in_memory(label, options...)) {}
   /// A symmetric matrix of order n, of which only the tiles on and below the diagonal exist, and in those on
-  /// it only the lower triangle counts.
+  /// it only the lower triangle counts. Throws ExtentError, OutOfMemory.
   template <class... Options>
   static TiledMatrix symmetric(const std::string& label, index_t n, index_t tile, const Options&... options) {
     return TiledMatrix(Kind::Symmetric, label, n, n, tile, in_memory(label, options...));
@@ -81,7 +81,9 @@ class TiledMatrix {
     return s.tiles[static_cast<std::size_t>(s.is_symmetric ? i * (i + 1) / 2 + j : i * s.tile_columns + j)];
   }
 
-  /// On the host, tile by tile: element (i, j) becomes f(i, j); of symmetric matrices those with j <= i.
+  /// On the host, tile by tile: element (i, j) becomes f(i, j); of symmetric matrices those with j <= i, and
+  /// the rest of tiles on the diagonal 0. Throws what f throws, where later tiles keep their values, and what
+  /// CoherentArray::write throws.
   template <class F>
   void fill(const F& f) const {
     visit_tiles([&](index_t i, index_t j, const tile_type& tile, index_t row, index_t column) {
@@ -92,6 +94,7 @@ class TiledMatrix {
     });
   }
   /// On the host, tile by tile: f(i, j, value) of each element; of symmetric matrices those with j <= i.
+  /// Throws what f throws, and what CoherentArray::read throws, as the error of work on a tile.
   template <class F>
   void read(const F& f) const {
     visit_tiles([&](index_t i, index_t j, const tile_type& tile, index_t row, index_t column) {

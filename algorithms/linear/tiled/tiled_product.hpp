@@ -55,7 +55,9 @@ TaskReport gemm(std::type_identity_t<T> alpha, const TiledMatrix<T>& a, const Ti
 }
 
 /// C = alpha A A^T + beta C for a symmetric C (TiledMatrix::symmetric) and A with all its tiles, of one
-/// order. Throws ShapeMismatch.
+/// order. Throws ShapeMismatch where C is not symmetric, A is, or their extents or orders of tiles differ;
+/// Error where a host of the place is to use a library (TiledOptions::backend) and there is none; and what
+/// TaskGraph::run throws, after which the values of C are unspecified.
 template <class T, Place Where>
 TaskReport syrk(std::type_identity_t<T> alpha, const TiledMatrix<T>& a, std::type_identity_t<T> beta,
                 const TiledMatrix<T>& c, const Where& where, const TiledOptions& options = {}) {

@@ -47,7 +47,7 @@ struct CudaBlockValues {
 
  private:
   __device__ index_t node(index_t k) const {
-    return ((first_row + k / blocks) << nodes.log2_row) + first_block + k % blocks;
+    return ((first_row - nodes.origin + k / blocks) << nodes.log2_row) + first_block + k % blocks;
   }
   __device__ void keep(index_t k, const T& value) const {
     if (threadIdx.x % warp_lanes == 0) store(first_row + k / blocks, first_block + k % blocks, value);

@@ -60,10 +60,13 @@ template <class Body>
 struct RangeAsRow : RangeNodes<Body> {
   index_t row_items;
   static constexpr int log2_row = 0;
+  static constexpr index_t origin = 0;
 };
 
-/// The nodes of a box: each row has `blocks` of them, numbered from row * 2^log2_row on; the other numbers
-/// are of no node, which makes the tree pairwise within a row and then over rows.
+/// The nodes of a box: each row has `blocks` of them, numbered from (row - origin) * 2^log2_row on; the other
+/// numbers are of no node, which makes the tree pairwise within a row and then over rows. The origin keeps
+/// the numbers small, and with them the ends of aligned groups within 64 bits, wherever the rows lie: a
+/// multiple of 2^k, at least as many as there are rows, from which on pairs of rows are the same.
 template <int Rank, class Body>
 struct BoxNodes {
   using body_type = Body;
@@ -73,6 +76,7 @@ struct BoxNodes {
   index_t row_items;
   index_t blocks;
   int log2_row;
+  index_t origin;  // a row
   index_t first;
   index_t last;
 
@@ -108,14 +112,14 @@ struct BoxNodes {
   };
   __device__ Items items(index_t node) const {
     const index_t row = node >> log2_row;
-    return {*this, row, (node - (row << log2_row)) * reduction_block};
+    return {*this, origin + row, (node - (row << log2_row)) * reduction_block};
   }
 };
 
 /// The nodes of a box.
 template <int Rank, class Body>
 BoxNodes<Rank, Body> box_nodes(const TileRange<Rank>& range, const Body& body) {
-  BoxNodes<Rank, Body> nodes{body, {}, {}, 0, 0, 0, 0, 0};
+  BoxNodes<Rank, Body> nodes{body, {}, {}, 0, 0, 0, 0, 0, 0};
   index_t row_items = 1;
   for (int d = 0; d < Rank; ++d) {
     nodes.lower[d] = range.lower[d];
@@ -126,8 +130,11 @@ BoxNodes<Rank, Body> box_nodes(const TileRange<Rank>& range, const Body& body) {
     nodes.row_items = row_items;
     nodes.blocks = (row_items + reduction_block - 1) / reduction_block;
     while ((index_t{1} << nodes.log2_row) < nodes.blocks) ++nodes.log2_row;
-    nodes.first = range.lower[0] << nodes.log2_row;
-    nodes.last = range.upper[0] << nodes.log2_row;
+    int log2_rows = 0;
+    while (log2_rows < 62 && (index_t{1} << log2_rows) < nodes.extent[0]) ++log2_rows;
+    nodes.origin = (range.lower[0] >> log2_rows) << log2_rows;
+    nodes.first = (range.lower[0] - nodes.origin) << nodes.log2_row;
+    nodes.last = nodes.first + (nodes.extent[0] << nodes.log2_row);
   }
   return nodes;
 }
