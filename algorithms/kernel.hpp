@@ -104,6 +104,7 @@ struct KernelTraits {
   static constexpr bool writes_views = is_in_two_steps<K> || Known::writes_views;
   static constexpr bool may_be_separate = Known::may_be_separate;
   static constexpr bool may_reduce_separate = Known::may_reduce_separate;
+  static constexpr std::size_t item_bytes = Known::item_bytes;
   static constexpr bool has_narrow_lines = Known::has_narrow_lines && !takes_lane_index<K>();
   static bool are_separate(const K& kernel) { return OwnLines::are_separate(kernel); }
   static ArrayAddresses arrays(const K& kernel) { return OwnLines::arrays(kernel); }
@@ -133,6 +134,7 @@ struct KernelTraits<With<K, V...>> {
   static constexpr bool writes_views = writes_views_of<V...>;
   static constexpr bool may_be_separate = Known::may_be_separate;
   static constexpr bool may_reduce_separate = Known::may_reduce_separate;
+  static constexpr std::size_t item_bytes = Known::item_bytes;
   static constexpr bool has_narrow_lines =
       items_in_flight == 4 && ((is_narrow_line<V>)&&...) && holds_no_address<K>() && !takes_lane_index<K>();
   static bool are_separate(const With<K, V...>& bound) { return bound.views.are_separate(); }
@@ -265,6 +267,8 @@ struct Body {
   static constexpr bool writes_views = KernelTraits<K>::writes_views;
   static constexpr bool may_be_separate = KernelTraits<K>::may_be_separate;
   static constexpr bool may_reduce_separate = KernelTraits<K>::may_reduce_separate;
+  static constexpr std::size_t item_bytes =
+      KernelTraits<K>::item_bytes;  // of a line's elements each; 0: not known
   static constexpr ScanStores scan_stores = scan_stores_of<typename KernelTraits<K>::Kernel>();
   static constexpr bool fetches_ahead = Lanes && Rank == 1 && KernelTraits<K>::template fetches_ahead<Index>;
   K kernel;

@@ -51,6 +51,7 @@ template <class... V>
 struct LineTraits {
   static constexpr int items_in_flight = items_in_flight_of<V...>();
   static constexpr bool writes_views = writes_views_of<V...>;
+  static constexpr std::size_t item_bytes = (sizeof(typename V::value_type) + ...);
   static constexpr bool have_addresses = sizeof...(V) > 1 && sizeof...(V) <= ArrayAddresses::most &&
                                          !checked_build;
   // Whether a loop, and a reduction, may be compiled for arrays that are separate, too. Of what is declared
@@ -63,6 +64,7 @@ struct LineTraits {
 template <>
 struct LineTraits<> {
   static constexpr int items_in_flight = 1;
+  static constexpr std::size_t item_bytes = 0;  // not known
   static constexpr bool writes_views = false, may_be_separate = false, may_reduce_separate = false,
                         has_narrow_lines = false;
 };

@@ -161,6 +161,7 @@ struct SpreadBody<Inner, std::index_sequence<I...>> {
   static constexpr bool takes_int = Inner::takes_int;
   static constexpr bool writes_views = Inner::writes_views;
   static constexpr bool may_reduce_separate = Inner::may_reduce_separate;
+  static constexpr std::size_t item_bytes = Inner::item_bytes;
   Inner inner;
 
   bool are_separate() const { return inner.are_separate(); }

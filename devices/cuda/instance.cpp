@@ -152,6 +152,8 @@ CudaInstance::CudaInstance(int index)
   }
   check_cuda(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, index),
              "asking for the multiprocessors", index);
+  check_cuda(cudaDeviceGetAttribute(&cache_bytes_, cudaDevAttrL2CacheSize, index),
+             "asking for the size of a cache", index);
   check_cuda(cudaMemGetInfo(&free_at_start_, &physical_bytes_), "asking for the memory", index);
   const auto has = [&](cudaDeviceAttr attribute) {
     int value = 0;

@@ -112,6 +112,8 @@ class CudaInstance {
 
   int index() const { return index_; }
   int multiprocessors() const { return multiprocessors_; }
+  /// The bytes of its second cache.
+  std::size_t cache_bytes() const { return static_cast<std::size_t>(cache_bytes_); }
   CudaMemory& memory(CudaMemoryKind kind) { return memories_[static_cast<int>(kind)]; }
   CudaQueue& queue() { return *default_queue_; }
   /// A queue on a stream of its own, or on `adopted`.
@@ -190,6 +192,7 @@ class CudaInstance {
 
   const int index_;
   int multiprocessors_ = 0;
+  int cache_bytes_ = 0;
   std::size_t physical_bytes_ = 0, free_at_start_ = 0;
   bool has_managed_memory_ = false, has_concurrent_managed_access_ = false, reaches_pageable_memory_ = false;
   bool has_host_atomics_ = false;

@@ -93,11 +93,11 @@ CudaKernel& cuda_kernel() {
 }
 
 /// Launches with `parameters`, ahead of the end of the kernel before it where that helps; `arrays` are for a
-/// kernel of separate ones.
+/// kernel of separate ones, `updated_bytes` as in CudaLaunch::goes_ahead.
 template <class Parameters>
 void cuda_launch(CudaLaunch& launch, CudaKernel& kernel, const CudaGrid& grid, Parameters& parameters,
-                 const ArrayAddresses* arrays = nullptr) {
-  parameters.check.ahead = launch.goes_ahead(kernel, grid);
+                 const ArrayAddresses* arrays = nullptr, std::size_t updated_bytes = 0) {
+  parameters.check.ahead = launch.goes_ahead(kernel, grid, updated_bytes);
   launch.run(kernel, grid, &parameters, parameters.check.ahead, arrays);
 }
 

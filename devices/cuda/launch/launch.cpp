@@ -249,10 +249,13 @@ void CudaLaunch::run(CudaKernel& kernel, const CudaGrid& grid, const void* param
 // Short kernels of a queue that has work gain from being launched ahead; a first one would lose half a
 // microsecond. So do those of some waves of long blocks, of which a multiprocessor holds few warps: at their
 // ends it is idle in part, until the next one's blocks come. Light kernels of some waves lose a microsecond,
-// and heavy ones of less than a wave as the next one's blocks crowd where there is room.
-bool CudaLaunch::goes_ahead(CudaKernel& kernel, const CudaGrid& grid) const {
+// and heavy ones of less than a wave as the next one's blocks crowd where there is room. Of a reduction that
+// writes what nearly fills the second cache, the next one's first blocks would drop from it what the last
+// blocks of this one read: on an H200 updates of 52 MB took 1.28 times as long so, of 26 MB 0.97 times.
+bool CudaLaunch::goes_ahead(CudaKernel& kernel, const CudaGrid& grid, std::size_t updated_bytes) const {
   const CudaKernel::OnDevice& entry = cuda_kernel_on(queue_, kernel);
   if (!entry.waits_itself || queue_.known_idle()) return false;
+  if (updated_bytes > queue_.gpu().cache_bytes() / 4 * 3) return false;
   const std::uint64_t blocks = std::uint64_t{grid.grid[0]} * grid.grid[1] * grid.grid[2];
   const auto resident_blocks = static_cast<std::uint64_t>(entry.resident_blocks);
   if (blocks <= resident_blocks) return true;

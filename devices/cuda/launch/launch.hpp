@@ -124,7 +124,8 @@ class CudaLaunch {
   /// A copy in device memory, until the work enqueued by this launch is done. At most twice a launch.
   const void* place(const void* parameters, std::size_t bytes);
   /// Whether the kernel should be launched ahead of the end of the one before it. It must then wait for it.
-  bool goes_ahead(CudaKernel& kernel, const CudaGrid& grid) const;
+  /// `updated_bytes` are those of arrays that a reduction writes and reads, 0 where that is not known.
+  bool goes_ahead(CudaKernel& kernel, const CudaGrid& grid, std::size_t updated_bytes = 0) const;
   /// `parameters` is the kernel's only argument, or the first one of a kernel for separate arrays, of which
   /// `arrays` has the others. Throws KernelError where the launch fails.
   void run(CudaKernel& kernel, const CudaGrid& grid, const void* parameters, bool ahead = false,

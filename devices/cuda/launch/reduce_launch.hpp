@@ -107,11 +107,15 @@ class CudaReduceLaunch {
     CudaGrid blocks =
         cuda_line(grid_, static_cast<index_t>(warp_lanes) << (log2_groups_ + int{shared_nodes_}));
     if (clustered_) blocks.cluster = 1u << Work::log2_cluster;
+    const std::size_t updated_bytes =
+        Work::Threads::writes
+            ? item_bytes_of<Nodes>() * static_cast<std::size_t>(last_ - first_) * reduction_block
+            : 0;
     if constexpr (is_separate) {
       const ArrayAddresses arrays = nodes.body.arrays();
-      cuda_launch(launch, kernel(), blocks, parameters, &arrays);
+      cuda_launch(launch, kernel(), blocks, parameters, &arrays, updated_bytes);
     } else {
-      cuda_launch(launch, kernel(), blocks, parameters);
+      cuda_launch(launch, kernel(), blocks, parameters, nullptr, updated_bytes);
     }
     if constexpr (Finish::waits) {
       T value;

@@ -167,6 +167,16 @@ constexpr bool may_reduce_separate() {
   else return false;
 }
 
+/// The bytes of arrays that a body reaches for an item; 0 where that is not known.
+template <class Nodes>
+constexpr std::size_t item_bytes_of() {
+  using Body = typename Nodes::body_type;
+  if constexpr (requires(const typename Nodes::Items& items) { items.fetch(index_t{}); })
+    return sizeof(std::declval<const typename Nodes::Items&>().fetch(index_t{}));
+  else if constexpr (requires { Body::item_bytes; }) return Body::item_bytes;
+  else return 0;
+}
+
 /// The threads of blocks that compute nodes; of the hints, the launch bounds count.
 template <class Nodes, class T, class Static>
 struct NodeThreads {
