@@ -130,7 +130,7 @@ struct Leading {
 class LeadingCutter {
  public:
   LeadingCutter(const LayoutDescriptor& dst, const LayoutDescriptor& src, index_t element_bytes,
-                std::vector<CopyPiece>& pieces)
+                CopyPieces& pieces)
       : dst_{dst}, src_{src}, bytes_{element_bytes}, pieces_(pieces) {}
 
   void cut(index_t begin, index_t end) {
@@ -161,6 +161,11 @@ class LeadingCutter {
     CopyPiece piece;
     piece.dst_offset = (leading_offset(dst_.layout, begin) + dst_.layout.shift) * bytes_;
     piece.src_offset = (leading_offset(src_.layout, begin) + src_.layout.shift) * bytes_;
+    if (dst_.layout.rank == 1 && tiles_.count == 0 && dst_.lane_stride() == 1 && src_.lane_stride() == 1) {
+      piece.run_bytes = (end - begin) * bytes_;  // as most are: nothing to normalise
+      pieces_.push_back(piece);
+      return;
+    }
     Digits digits = tiles_;
     digits.push({end - begin, dst_.lane_stride() * bytes_, src_.lane_stride() * bytes_});
     for (int r = 1; r < dst_.layout.rank; ++r)
@@ -172,7 +177,7 @@ class LeadingCutter {
   Leading dst_;
   Leading src_;
   index_t bytes_;
-  std::vector<CopyPiece>& pieces_;
+  CopyPieces& pieces_;
   Digits tiles_;
 };
 
@@ -251,10 +256,9 @@ class Reachable {
 
 }  // namespace
 
-std::vector<CopyPiece> plan_copy(const LayoutDescriptor& dst, const LayoutDescriptor& src,
-                                 std::size_t element_bytes) {
+CopyPieces plan_copy(const LayoutDescriptor& dst, const LayoutDescriptor& src, std::size_t element_bytes) {
   require_equal_shapes(dst, src);
-  std::vector<CopyPiece> pieces;
+  CopyPieces pieces;
   if (element_count(dst) == 0) return pieces;
   const auto bytes = static_cast<index_t>(element_bytes);
   if (dst.offset != nullptr || src.offset != nullptr) {
@@ -267,8 +271,8 @@ std::vector<CopyPiece> plan_copy(const LayoutDescriptor& dst, const LayoutDescri
   return pieces;
 }
 
-std::vector<CopyPiece> plan_fill(const LayoutDescriptor& dst, std::size_t element_bytes) {
-  std::vector<CopyPiece> pieces = plan_copy(dst, dst, element_bytes);
+CopyPieces plan_fill(const LayoutDescriptor& dst, std::size_t element_bytes) {
+  CopyPieces pieces = plan_copy(dst, dst, element_bytes);
   for (CopyPiece& piece : pieces) {
     piece.src_offset = 0;
     std::fill(piece.src_stride, piece.src_stride + piece.rank, 0);

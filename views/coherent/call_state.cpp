@@ -260,26 +260,26 @@ void CallState::plan_reads() {
       any = any || missing(part, use);
     });
   if (!any) return;
-  CopyPlanner planner(coherence.memories.links());
-  std::vector<CoherentState*> arrays;
+  CopyPlanner& plan = coherence.new_plan();
+  copied_.clear();
   for (const Part& part : parts_)
     for_uses(part, [&](const Use& use) {
       if (!missing(part, use)) return;
-      const auto known = std::find(arrays.begin(), arrays.end(), use.array);
-      const int number = static_cast<int>(known - arrays.begin());
-      if (known == arrays.end()) arrays.push_back(use.array);
+      const auto known = std::find(copied_.begin(), copied_.end(), use.array);
+      const int number = static_cast<int>(known - copied_.begin());
+      if (known == copied_.end()) copied_.push_back(use.array);
       const auto read = [&](const Box& box) {
-        planner.read(number, use.array->directory, use.array->shape.element_bytes, use.memory, box);
+        plan.read(number, use.array->directory, use.array->shape.element_bytes, use.memory, box);
       };
       if (is_implicit(part, use)) read(use.array->shape.domain);
       else use.region.visit(read);
     });
-  CopyLines lines;
+  lines_.clear();
   for (const Part& part : parts_)
     if (!part.is_host && &part.queue->instance() == part.device &&
         coherence.tracker.has_only_copies(*part.queue))
-      lines.before.push_back({part.memory, part.queue, !copies_explicit_});
-  coherence.enqueue(planner.copies(), arrays, lines);
+      lines_.push_back({part.memory, part.queue, !copies_explicit_});
+  coherence.enqueue(plan.copies(), copied_, {.before = lines_});
 }
 
 void CallState::claim() {
@@ -287,12 +287,14 @@ void CallState::claim() {
     for_uses(part, [&](Use& use) {
       if (!writes(use.mode)) return;
       use.claimed = true;
-      std::vector<Directory::Part> before;
-      use.region.visit([&](const Box& box) { use.array->directory.written(use.memory, box, before); });
-      if (!part.unlocked) return;
+      Directory& directory = use.array->directory;
       // What others have is needed where the kernel fails: its memory may not be given up meanwhile.
       MemorySet holders;
-      for (const Directory::Part& p : before) holders = holders | p.memories;
+      use.region.visit([&](const Box& box) {
+        if (part.unlocked)
+          directory.map().visit(box, [&](const Box&, MemorySet memories) { holders = holders | memories; });
+        directory.written(use.memory, box);
+      });
       use.holders = holders.without(host_memory);
       use.holders.visit([&](MemoryId m) { Coherence::get().memories[m].residency.pin(use.array->number); });
     });

@@ -155,6 +155,8 @@ class CallState {
   const char* tag_type_ = nullptr;
   std::vector<Part> parts_;
   std::vector<Use> uses_;
+  std::vector<CoherentState*> copied_;  // that lack values, while these are planned
+  std::vector<CopyLines::Line> lines_;  // of their copies
   std::unique_lock<std::mutex> lock_;
   std::uint64_t hash_ = 0;          // of the properties that a repeated launch shares with this one
   KeptLaunch* kept_ = nullptr;      // it is such a launch; valid as long as the call has the lock

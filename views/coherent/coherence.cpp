@@ -52,8 +52,10 @@ void Coherence::remove(CoherentState& array) {
   Leftover leftover{array.main.storage, array.pinned, {}};
   // Memory of a device, which the host reaches, is freed by its owner after all work that there is.
   const bool is_freed_later = array.main.space.shared && array.main.storage.get() != nullptr;
+  EventList events;
   if (!is_freed_later)
-    for (const Work work : after) tracker.events_of(work, leftover.until);
+    for (const Work work : after) tracker.events_of(work, events);
+  leftover.until.assign(events.begin(), events.end());
   if (!leftover.until.empty()) {
     if (leftover.storage.get() != nullptr) {
       leftovers_.push_back(std::move(leftover));
@@ -245,7 +247,7 @@ void Coherence::evict(CoherentState& array, MemoryId memory) {
 void Coherence::wait_for_work(CoherentState& array, MemoryId memory, const Box& box) {
   WorkList after;
   array.order(memory).before_write(box, after);
-  std::vector<Ref<EventState>> events;
+  EventList events;
   for (const Work work : after) tracker.events_of(work, events);
   for (const Ref<EventState>& event : events) {
     try {
@@ -295,6 +297,7 @@ QueueState& Coherence::queue_for(MemoryId from, MemoryId to, index_t bytes, cons
         !tracker.waits_elsewhere(*line.queue, after))
       return *line.queue;
   if (is_short) {
+    if (lines.kernels != nullptr && !tracker.waits_elsewhere(*lines.kernels, after)) return *lines.kernels;
     QueueState* const last =
         is_upload || !lines.after_kernels ? nullptr : tracker.queue_that_ends_with(after);
     if (last != nullptr && &last->instance() == memory.device) return *last;
@@ -318,7 +321,7 @@ Work Coherence::copy(CoherentState& array, const Box& box, MemoryId from, Memory
   return work;
 }
 
-void Coherence::enqueue(const std::vector<PlannedCopy>& copies, const std::vector<CoherentState*>& arrays,
+void Coherence::enqueue(std::span<const PlannedCopy> copies, std::span<CoherentState* const> arrays,
                         const CopyLines& lines) {
   for (const PlannedCopy& planned : copies) {
     CoherentState& array = *arrays[static_cast<std::size_t>(planned.array)];
@@ -328,8 +331,8 @@ void Coherence::enqueue(const std::vector<PlannedCopy>& copies, const std::vecto
   }
 }
 
-void Coherence::copy_out(CoherentState& array, MemoryId memory, const Box& box) {
-  const Work work = copy(array, box, memory, host_memory);
+void Coherence::copy_out(CoherentState& array, MemoryId memory, const Box& box, const CopyLines& lines) {
+  const Work work = copy(array, box, memory, host_memory, nullptr, lines);
   array.directory.copied(host_memory, box);
   array.log_copy(host_memory, box, work);
 }

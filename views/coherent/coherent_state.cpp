@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <exception>
+#include <utility>
 
 #include <strata/core/error.hpp>
 #include <strata/core/error_text.hpp>
@@ -58,9 +59,9 @@ WorkOrder& CoherentState::new_order(std::size_t memory) {
   return *orders_[memory];
 }
 
-void CoherentState::log(const Change& change) {
+void CoherentState::log(Change&& change) {
   if (change.work.number == 0 && log_.empty()) apply(change, settled_);  // it is done, and so is all before
-  else log_.push_back(change);
+  else log_.push_back(std::move(change));
 }
 void CoherentState::log_copy(MemoryId memory, const Box& box, Work work) {
   log({Change::Kind::Copied, memory, box, work});

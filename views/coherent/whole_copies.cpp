@@ -18,7 +18,8 @@ ArrayPart whole(const CoherentState& array) { return {array.shape.domain, {}}; }
 void copy_boxes(CoherentState& array, const std::vector<Box>& boxes, MemoryId from, MemoryId to) {
   std::vector<PlannedCopy> copies;
   for (const Box& box : boxes) copies.push_back({0, box, from, to, {}});
-  Coherence::get().enqueue(copies, {&array}, {.before = {}, .after_kernels = false});
+  CoherentState* const only = &array;
+  Coherence::get().enqueue(copies, {&only, 1}, {.before = {}, .after_kernels = false});
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ void WorkTracker::poll(Track& t) {
 
 // How many of a queue's works, the first ones, are complete. They become so in their order, so that few
 // events are asked.
-std::size_t WorkTracker::complete_works(const std::deque<Open>& open) {
+std::size_t WorkTracker::complete_works(const Fifo<Open>& open) {
   if (open.empty() || !open.front().event->complete()) return 0;
   if (open.back().event->complete()) return open.size();
   std::size_t complete = 1, not_complete = open.size() - 1;
@@ -87,11 +87,11 @@ const WorkTracker::Open* WorkTracker::find_unasked(Work work) {
   const auto known =
       std::lower_bound(t.open.begin(), t.open.end(), work.number,
                        [](const Open& open, std::uint64_t number) { return open.number < number; });
-  return known == t.open.end() || work.number <= t.done ? nullptr : &*known;
+  return known == t.open.end() || work.number <= t.done ? nullptr : known;
 }
 
 // To wait for what has ended costs no more than to ask whether it has.
-void WorkTracker::events_of(Work work, std::vector<Ref<EventState>>& events) {
+void WorkTracker::events_of(Work work, EventList& events) {
   const Open* const open = find_unasked(work);
   if (open == nullptr || std::find(events.begin(), events.end(), open->event) != events.end()) return;
   events.push_back(open->event);

@@ -19,6 +19,16 @@ double time_of(const std::map<MemoryId, double>& times, MemoryId memory) {
 
 }  // namespace
 
+void CopyPlanner::clear() {
+  copies_.clear();
+  planned_.clear();
+  only_ways_.clear();
+  arrivals_.clear();
+  ends_.clear();
+  sends_.clear();
+  gets_.clear();
+}
+
 void CopyPlanner::read(int array, const Directory& directory, index_t element_bytes, MemoryId memory,
                        const Box& box) {
   // The usual cases cost no more than this.

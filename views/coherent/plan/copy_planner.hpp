@@ -35,6 +35,8 @@ class CopyPlanner {
 
   explicit CopyPlanner(const MemoryLinks& links, Broadcast broadcast = Broadcast::Yes)
       : links_(&links), broadcast_(broadcast) {}
+  /// Forgets the plan, to make another one in the same memory.
+  void clear();
 
   /// `memory` will read `box` of `array`, whose elements have `element_bytes` bytes: copies what it lacks,
   /// each part from the memory from which it arrives first (as far as each has the copies planned before to

@@ -35,10 +35,14 @@ class RegionMap {
   template <class F>
   bool visit(const Box& box, F&& f) const {
     require_whole();
-    const auto see = [&](int id) {
-      const Box part = box.contains(index_[id]) ? index_[id] : intersect(index_[id], box);
+    const auto call = [&](const Box& part, int id) {
       if constexpr (std::is_void_v<decltype(f(part, value(id)))>) return f(part, value(id)), true;
       else return static_cast<bool>(f(part, value(id)));
+    };
+    // The only one is the domain.
+    if (index_.size() == 1) return box.empty() || call(box, index_.numbers().front());
+    const auto see = [&](int id) {
+      return call(box.contains(index_[id]) ? index_[id] : intersect(index_[id], box), id);
     };
     if (index_.is_list()) {
       for (const int id : index_.numbers())
@@ -56,6 +60,16 @@ class RegionMap {
     require_whole();
     if (box.empty()) return;
     is_whole_ = false;
+    if (index_.size() == 1 && box == domain_) {  // nothing to split, and nothing to join
+      V& all = values_[static_cast<std::size_t>(index_.numbers().front())];
+      V after = change(all);
+      if (!(after == all)) {
+        ++changes_;
+        all = std::move(after);
+      }
+      is_whole_ = true;
+      return;
+    }
     bool changed = false;
     const auto alter = [&](int id) {
       V& mine = values_[static_cast<std::size_t>(id)];
