@@ -161,11 +161,6 @@ class LeadingCutter {
     CopyPiece piece;
     piece.dst_offset = (leading_offset(dst_.layout, begin) + dst_.layout.shift) * bytes_;
     piece.src_offset = (leading_offset(src_.layout, begin) + src_.layout.shift) * bytes_;
-    if (dst_.layout.rank == 1 && tiles_.count == 0 && dst_.lane_stride() == 1 && src_.lane_stride() == 1) {
-      piece.run_bytes = (end - begin) * bytes_;  // as most are: nothing to normalise
-      pieces_.push_back(piece);
-      return;
-    }
     Digits digits = tiles_;
     digits.push({end - begin, dst_.lane_stride() * bytes_, src_.lane_stride() * bytes_});
     for (int r = 1; r < dst_.layout.rank; ++r)
@@ -261,10 +256,18 @@ CopyPieces plan_copy(const LayoutDescriptor& dst, const LayoutDescriptor& src, s
   CopyPieces pieces;
   if (element_count(dst) == 0) return pieces;
   const auto bytes = static_cast<index_t>(element_bytes);
+  const auto is_run = [](const LayoutDescriptor& layout) {
+    return layout.rank == 1 && layout.tile_log2 < 0 && layout.stride[0] == 1;
+  };
   if (dst.offset != nullptr || src.offset != nullptr) {
     pieces.push_back({.kind = CopyKind::ElementWise, .run_bytes = bytes});
   } else if (dst.rank == 0) {
     pieces.push_back({.dst_offset = dst.shift * bytes, .src_offset = src.shift * bytes, .run_bytes = bytes});
+  } else if (is_run(dst) && is_run(src)) {  // as most are: there is nothing to cut and to normalise
+    CopyPiece& run = pieces.add();
+    run.dst_offset = dst.shift * bytes;
+    run.src_offset = src.shift * bytes;
+    run.run_bytes = dst.extent[0] * bytes;
   } else {
     LeadingCutter(dst, src, bytes, pieces).cut(0, dst.extent[0]);
   }

@@ -28,6 +28,12 @@ class ShortList {
     }
     ++count_;
   }
+  /// A new element at the end.
+  T& add() {
+    if (more_.empty() && count_ < few) return few_[count_++];
+    push_back(T());
+    return begin()[count_ - 1];
+  }
   bool empty() const { return count_ == 0; }
   std::size_t size() const { return count_; }
   T& operator[](std::size_t k) { return begin()[k]; }

@@ -14,9 +14,7 @@ namespace strata::inline STRATA_ABI::detail {
 
 ResidentRows CallState::rows(int part, int use) const {
   const Use& u = use_of(part, use);
-  ResidentRows rows{0, 0};
-  u.region.visit([&](const Box& box) { rows = cover(rows, u.array->shape.rows_of(box)); });
-  return rows;
+  return u.array->shape.rows_of(u.region);
 }
 
 void CallState::find_memory(Part& part) {
@@ -286,6 +284,7 @@ void CallState::copy_out() {
       if (&part.queue->instance() == part.device) lines.kernels = part.queue;
       // After a failure elsewhere, while a host ran its part, what was copied in need not be there any more.
       const auto copy_box = [&](const Box& box) {
+        if (array.directory.holds(use.memory, box)) return coherence.copy_out(array, use.memory, box, lines);
         std::vector<Box> held;
         array.directory.map().visit(box, [&](const Box& b, MemorySet memories) {
           if (memories.contains(use.memory)) held.push_back(b);

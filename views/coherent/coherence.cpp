@@ -126,23 +126,12 @@ void Coherence::keep_in(CoherentState& array, MemoryId memory) {
   array.stays_in = array.stays_in.with(memory);
 }
 
-namespace {
-
-ResidentRows rows_of(const CoherentState& array, const ArrayPart& part) {
-  ResidentRows rows{0, 0};
-  part.visit([&](const Box& box) { rows = cover(rows, array.shape.rows_of(box)); });
-  return rows;
-}
-
-}  // namespace
-
 bool Coherence::wait_to_move(std::unique_lock<std::mutex>& lock, CoherentState& array, MemoryId memory,
-                             const ArrayPart& part) {
+                             ResidentRows rows) {
   const auto is_there = [&](const HostUse& use) { return use.memory == memory; };
   const auto moves = [&] {
     Instance& instance = array.instance(memory);
-    return !instance.growth(array.shape, *memories[memory].device, array.label.c_str(), rows_of(array, part))
-                .in_place;
+    return !instance.growth(array.shape, *memories[memory].device, array.label.c_str(), rows).in_place;
   };
   for (bool waited = false;; waited = true) {
     const auto use = std::find_if(array.host_uses.begin(), array.host_uses.end(), is_there);
@@ -151,8 +140,7 @@ bool Coherence::wait_to_move(std::unique_lock<std::mutex>& lock, CoherentState& 
   }
 }
 
-index_t Coherence::reside(CoherentState& array, MemoryId memory, const ArrayPart& part) {
-  const ResidentRows rows = rows_of(array, part);
+index_t Coherence::reside(CoherentState& array, MemoryId memory, ResidentRows rows) {
   if (rows.begin >= rows.end) return 0;
   Instance& instance = array.instance(memory);
   DeviceMemory& room = memories[memory];

@@ -114,13 +114,13 @@ class Coherence {
   /// but not for those that wait for this thread.
   void wait_for_turn(std::unique_lock<std::mutex>& lock, const CoherentState& array, const ArrayPart& part,
                      bool writes, std::uint64_t ticket, const char* what);
-  /// If the part needs a new block on the device, waits for the launches that run in the old one without the
+  /// If the rows need a new block on the device, waits for the launches that run in the old one without the
   /// lock: what they write would be lost with it. Returns whether it had to wait.
   bool wait_to_move(std::unique_lock<std::mutex>& lock, CoherentState& array, MemoryId memory,
-                    const ArrayPart& part);
-  /// Gives the part memory on a device; the caller has pinned the array there. Returns the bytes for which
+                    ResidentRows rows);
+  /// Gives the rows memory on a device; the caller has pinned the array there. Returns the bytes for which
   /// there is no room: 0 if it has the memory.
-  index_t reside(CoherentState& array, MemoryId memory, const ArrayPart& part);
+  index_t reside(CoherentState& array, MemoryId memory, ResidentRows rows);
   /// Throws OutOfMemory, which lists what is resident; `why` adds a reason.
   [[noreturn]] void fail_room(const CoherentState& array, MemoryId memory, index_t bytes,
                               const char* why = "");

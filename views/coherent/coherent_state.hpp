@@ -180,7 +180,7 @@ class CoherentState : public RefCounted {
   };
   static constexpr std::size_t few_changes = 32;
   static void apply(const Change& change, Directory& directory);
-  void log(Change&& change);
+  void log(Change::Kind kind, MemoryId memory, const Box& box, Work work);
   WorkOrder& new_order(std::size_t memory);
   void lose(const Change& change, std::vector<Box>& lost);
 

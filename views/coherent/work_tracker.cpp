@@ -42,17 +42,18 @@ bool WorkTracker::ended_well(const Open& open) {
 void WorkTracker::poll(Track& t) {
   if (t.polled) return;  // by way of work on other queues that came after work here
   t.polled = true;
-  std::size_t complete = complete_works(t.open);
+  const std::size_t complete = complete_works(t.open);
   const bool all_well =
       complete > 1 && t.open[complete - 1].event->reports_earlier() && ended_well(t.open[complete - 1]);
-  for (; complete > 0; --complete) {
-    const Open& open = t.open.front();
+  std::size_t well = 0;
+  for (; well < complete; ++well) {
+    const Open& open = t.open[well];
     if (!all_well && !ended_well(open)) break;
     // Where work before it failed, this is done, but with wrong values.
     if (!std::all_of(open.after.begin(), open.after.end(), [&](Work before) { return ended(before); })) break;
     t.done = open.number;
-    t.open.pop_front();
   }
+  t.open.drop_front(well);
   t.polled = false;
 }
 
@@ -84,10 +85,9 @@ const WorkTracker::Open* WorkTracker::find(Work work) { return ended(work) ? nul
 const WorkTracker::Open* WorkTracker::find_unasked(Work work) {
   if (work.number == 0) return nullptr;
   Track& t = track(work.queue);
-  const auto known =
-      std::lower_bound(t.open.begin(), t.open.end(), work.number,
-                       [](const Open& open, std::uint64_t number) { return open.number < number; });
-  return known == t.open.end() || work.number <= t.done ? nullptr : known;
+  if (t.open.empty() || work.number <= t.done) return nullptr;
+  const std::uint64_t place = work.number - t.open.front().number;  // they count up one by one
+  return place < t.open.size() ? &t.open[place] : nullptr;
 }
 
 // To wait for what has ended costs no more than to ask whether it has.
@@ -145,7 +145,11 @@ Work WorkTracker::add(QueueState& queue, const Ref<EventState>& event, const Wor
     poll(t);
     t.next_poll = std::max(few_open, 2 * t.open.size());  // asking costs, too
   }
-  t.open.push_back({++t.last, event, after, needs});
+  Open& open = t.open.add();
+  open.number = ++t.last;
+  open.event = event;
+  open.after = after;
+  open.needs = needs;
   return {number, t.last};
 }
 

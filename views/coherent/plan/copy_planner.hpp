@@ -72,8 +72,8 @@ class CopyPlanner {
   std::vector<int> copies_to(const Arrivals& arrivals, MemoryId memory, const Box& part) const;
   void add(int array, Arrivals& arrivals, const Box& box, MemoryId from, MemoryId to, double bytes);
   void note(Arrivals& arrivals, int copy, double bytes);
-  bool add_only_way(int array, const Directory& directory, index_t element_bytes, MemoryId memory,
-                    const Box& box);
+  bool add_without_choice(int array, const Directory& directory, index_t element_bytes, MemoryId memory,
+                          const Box& box);
   void note_only_ways();
 
   const MemoryLinks* links_;

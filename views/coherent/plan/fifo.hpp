@@ -11,7 +11,7 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// Elements in the order in which they came, side by side. push_back() moves them, pop_front() does not.
+/// Elements in the order in which they came, side by side. add() may move them, drop_front() does not.
 template <class T>
 class Fifo {
  public:
@@ -35,17 +35,20 @@ class Fifo {
   const T& back() const { return items_.back(); }
   const T& operator[](std::size_t k) const { return items_[first_ + k]; }
 
-  void push_back(T&& item) {
+  /// A new element at the end.
+  T& add() {
+    if (items_.capacity() == 0) items_.reserve(few);
     // Where as many have gone as there are, to move these costs less than to have more memory.
     if (items_.size() == items_.capacity() && first_ > 0 && first_ >= size()) {
       items_.erase(items_.begin(), items_.begin() + static_cast<std::ptrdiff_t>(first_));
       first_ = 0;
     }
-    items_.push_back(std::move(item));
+    return items_.emplace_back();
   }
-  void pop_front() {
-    items_[first_] = T();  // what it holds is free now
-    if (++first_ == items_.size()) clear();
+  /// Drops the first `count`, and what they hold.
+  void drop_front(std::size_t count) {
+    if (count == size()) return clear();
+    for (const std::size_t end = first_ + count; first_ < end; ++first_) items_[first_] = T();
   }
   void clear() {
     items_.clear();
@@ -53,6 +56,7 @@ class Fifo {
   }
 
  private:
+  static constexpr std::size_t few = 4;
   std::vector<T> items_;
   std::size_t first_ = 0;
 };
