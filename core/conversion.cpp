@@ -179,7 +179,7 @@ bool conversion_overlaps(const void* dst_base, const LayoutDescriptor& dst, cons
 
 void convert_on_host(void* dst_base, const LayoutDescriptor& dst, const void* src_base,
                      const LayoutDescriptor& src, Conversion how, const ChunkRunner& runner) {
-  const std::vector<CopyPiece> pieces = plan_copy(dst, src, static_cast<std::size_t>(how.parts));
+  const CopyPieces pieces = plan_copy(dst, src, static_cast<std::size_t>(how.parts));
   for (const CopyPiece& piece : pieces) {
     if (piece.kind == CopyKind::ElementWise) return convert_each(dst_base, dst, src_base, src, how);
     ConversionJob(dst_base, src_base, piece, how).on(runner);

@@ -416,7 +416,7 @@ void fill_elementwise(void* dst_base, const LayoutDescriptor& dst, const void* v
 
 void copy_on_host(void* dst_base, const LayoutDescriptor& dst, const void* src_base,
                   const LayoutDescriptor& src, std::size_t element_bytes, const ChunkRunner& runner) {
-  const std::vector<CopyPiece> pieces = plan_copy(dst, src, element_bytes);
+  const CopyPieces pieces = plan_copy(dst, src, element_bytes);
   const index_t distance = static_cast<index_t>(reinterpret_cast<std::uintptr_t>(dst_base) -
                                                 reinterpret_cast<std::uintptr_t>(src_base));
   if (is_element_wise(pieces)) {
@@ -431,7 +431,7 @@ void copy_on_host(void* dst_base, const LayoutDescriptor& dst, const void* src_b
 
 void fill_on_host(void* dst_base, const LayoutDescriptor& dst, const void* value, std::size_t element_bytes,
                   const ChunkRunner& runner) {
-  const std::vector<CopyPiece> pieces = plan_fill(dst, element_bytes);
+  const CopyPieces pieces = plan_fill(dst, element_bytes);
   if (is_element_wise(pieces)) return fill_elementwise(dst_base, dst, value, element_bytes, runner);
   fill_pieces(dst_base, value, element_bytes, pieces, runner);
 }

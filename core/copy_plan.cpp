@@ -130,7 +130,7 @@ struct Leading {
 class LeadingCutter {
  public:
   LeadingCutter(const LayoutDescriptor& dst, const LayoutDescriptor& src, index_t element_bytes,
-                std::vector<CopyPiece>& pieces)
+                CopyPieces& pieces)
       : dst_{dst}, src_{src}, bytes_{element_bytes}, pieces_(pieces) {}
 
   void cut(index_t begin, index_t end) {
@@ -172,7 +172,7 @@ class LeadingCutter {
   Leading dst_;
   Leading src_;
   index_t bytes_;
-  std::vector<CopyPiece>& pieces_;
+  CopyPieces& pieces_;
   Digits tiles_;
 };
 
@@ -251,24 +251,31 @@ class Reachable {
 
 }  // namespace
 
-std::vector<CopyPiece> plan_copy(const LayoutDescriptor& dst, const LayoutDescriptor& src,
-                                 std::size_t element_bytes) {
+CopyPieces plan_copy(const LayoutDescriptor& dst, const LayoutDescriptor& src, std::size_t element_bytes) {
   require_equal_shapes(dst, src);
-  std::vector<CopyPiece> pieces;
+  CopyPieces pieces;
   if (element_count(dst) == 0) return pieces;
   const auto bytes = static_cast<index_t>(element_bytes);
+  const auto is_run = [](const LayoutDescriptor& layout) {
+    return layout.rank == 1 && layout.tile_log2 < 0 && layout.stride[0] == 1;
+  };
   if (dst.offset != nullptr || src.offset != nullptr) {
     pieces.push_back({.kind = CopyKind::ElementWise, .run_bytes = bytes});
   } else if (dst.rank == 0) {
     pieces.push_back({.dst_offset = dst.shift * bytes, .src_offset = src.shift * bytes, .run_bytes = bytes});
+  } else if (is_run(dst) && is_run(src)) {  // as most are: there is nothing to cut and to normalise
+    CopyPiece& run = pieces.add();
+    run.dst_offset = dst.shift * bytes;
+    run.src_offset = src.shift * bytes;
+    run.run_bytes = dst.extent[0] * bytes;
   } else {
     LeadingCutter(dst, src, bytes, pieces).cut(0, dst.extent[0]);
   }
   return pieces;
 }
 
-std::vector<CopyPiece> plan_fill(const LayoutDescriptor& dst, std::size_t element_bytes) {
-  std::vector<CopyPiece> pieces = plan_copy(dst, dst, element_bytes);
+CopyPieces plan_fill(const LayoutDescriptor& dst, std::size_t element_bytes) {
+  CopyPieces pieces = plan_copy(dst, dst, element_bytes);
   for (CopyPiece& piece : pieces) {
     piece.src_offset = 0;
     std::fill(piece.src_stride, piece.src_stride + piece.rank, 0);

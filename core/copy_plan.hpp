@@ -13,10 +13,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include <strata/core/config.hpp>
 #include <strata/core/layout_descriptor.hpp>
+#include <strata/core/short_list.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -51,15 +51,17 @@ struct CopyPiece {
   index_t run_bytes = 0;
 };
 
+/// Nearly always one.
+using CopyPieces = ShortList<CopyPiece, 1>;
+
 /// Plans the copy of every element of `src`, of `element_bytes` > 0 bytes each, to the same index of `dst`.
 ///
 /// The pieces are disjoint, in no particular order, and none for an empty array. Where either layout is
 /// user-supplied the plan is one piece of kind `element_wise`. Throws ShapeMismatch where the extents differ.
-std::vector<CopyPiece> plan_copy(const LayoutDescriptor& dst, const LayoutDescriptor& src,
-                                 std::size_t element_bytes);
+CopyPieces plan_copy(const LayoutDescriptor& dst, const LayoutDescriptor& src, std::size_t element_bytes);
 
 /// Plans the assignment of one value to every element of `dst`; the source fields of the pieces are 0.
-std::vector<CopyPiece> plan_fill(const LayoutDescriptor& dst, std::size_t element_bytes);
+CopyPieces plan_fill(const LayoutDescriptor& dst, std::size_t element_bytes);
 
 /// The number of bytes that a piece writes.
 index_t bytes_of(const CopyPiece& piece);

@@ -18,7 +18,7 @@ namespace strata::inline STRATA_ABI::detail {
 CudaEventState::CudaEventState(CudaQueue& queue, bool timed, std::uint64_t submissions)
     : queue_(&queue), timed_(timed), submissions_(submissions) {}
 CudaEventState::~CudaEventState() {
-  if (event_.load(std::memory_order_acquire) == nullptr) queue_->forget_pending(*this);
+  if (was_pending_ && event_.load(std::memory_order_acquire) == nullptr) queue_->forget_pending(*this);
 }
 
 void CudaEventState::set(const Ref<CudaRecord>& record) {
@@ -49,8 +49,7 @@ bool CudaEventState::is_end() const {
 bool CudaEventState::complete() const {
   if (known_complete()) return true;
   const cudaEvent_t event = event_.load(std::memory_order_acquire);
-  const cudaError_t state =
-      event != nullptr ? cudaEventQuery(event) : cudaStreamQuery(queue_->stream_.stream);
+  const cudaError_t state = event != nullptr ? cudaEventQuery(event) : queue_->query();
   if (state == cudaSuccess) note_complete();
   return state != cudaErrorNotReady;
 }
@@ -58,18 +57,21 @@ bool CudaEventState::complete() const {
 // As long as CUDA has not recorded it, the stream is asked again and again, not waited for: others may
 // enqueue more meanwhile, a function of the host that waits for this thread among it, and record it before
 // that. Where it takes long, to record it costs little.
-void CudaEventState::wait() {
+void CudaEventState::wait_for_driver() {
   constexpr auto long_enough = std::chrono::microseconds(50);
   const auto begin = std::chrono::steady_clock::now();
   while (!known_complete()) {
     cudaEvent_t event = event_.load(std::memory_order_acquire);
     if (event == nullptr && std::chrono::steady_clock::now() - begin > long_enough) event = recorded();
-    const cudaError_t state =
-        event != nullptr ? cudaEventSynchronize(event) : cudaStreamQuery(queue_->stream_.stream);
+    const cudaError_t state = event != nullptr ? cudaEventSynchronize(event) : queue_->query();
     if (state == cudaErrorNotReady) continue;
     check_cuda(state, "waiting for an event", queue_->device());
     note_complete();
   }
+}
+
+void CudaEventState::wait() {
+  if (!known_complete()) wait_for_driver();
   queue_->throw_bad_access_found(false);
   queue_->host_errors().throw_of_first(submissions_);
 }
@@ -148,7 +150,15 @@ void CudaQueue::call_host(const Ref<HostCall>& call) {
   submitted();
 }
 
-bool CudaQueue::idle() const { return cudaStreamQuery(stream_.stream) != cudaErrorNotReady; }
+// Where the stream has nothing to do, all that was enqueued before has ended: no event of it need be asked.
+cudaError_t CudaQueue::query() const {
+  const std::uint64_t submitted = submissions();
+  const cudaError_t state = cudaStreamQuery(stream_.stream);
+  if (state == cudaSuccess) stream_.note_ended(submitted);
+  return state;
+}
+
+bool CudaQueue::idle() const { return query() != cudaErrorNotReady; }
 
 Ref<EventState> CudaQueue::record(bool timed) {
   require_running("Queue::record");
@@ -161,6 +171,7 @@ Ref<EventState> CudaQueue::record(bool timed) {
   } else {
     const std::lock_guard lock(pending_mutex_);
     if (pending_.empty()) passed_bytes_ = 0;
+    state->was_pending_ = true;
     pending_.push_back(state.get());
     __atomic_store_n(&num_pending_, pending_.size(), __ATOMIC_RELAXED);
   }

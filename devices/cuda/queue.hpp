@@ -61,6 +61,7 @@ class CudaEventState final : public EventState {
  private:
   friend class CudaQueue;
   void note_complete() const;
+  void wait_for_driver();
   void set(const Ref<CudaRecord>& record);
 
   const Ref<CudaQueue> queue_;
@@ -69,6 +70,7 @@ class CudaEventState final : public EventState {
   const bool timed_;
   const std::uint64_t submissions_;                // of the queue, which come before it
   mutable std::atomic<bool> is_complete_ = false;  // without an error: the driver need not be asked again
+  bool was_pending_ = false;                       // whether the queue has, or had, it among those
 };
 
 class CudaQueue final : public QueueState {
@@ -161,6 +163,7 @@ class CudaQueue final : public QueueState {
   friend class CudaEventState;
   Ref<EventState> record(bool timed);
   Ref<CudaRecord> record_now(bool timed);
+  cudaError_t query() const;
   void record_pending() noexcept;
   void forget_pending(const CudaEventState& event) noexcept;
   void copy_by_host(const CopySide& destination, const CopySide& source, std::size_t element_bytes);

@@ -93,7 +93,7 @@ char* EmulatedQueue::address(const CopySide& side) const {
 void EmulatedQueue::copy(const CopySide& destination, const CopySide& source, std::size_t element_bytes) {
   const int to = place(destination, source), from = place(source, destination);
   check_places(destination, source, to, from, core_->instance());
-  std::vector<CopyPiece> pieces = plan_copy(*destination.layout, *source.layout, element_bytes);
+  CopyPieces pieces = plan_copy(*destination.layout, *source.layout, element_bytes);
   const bool elementwise = !pieces.empty() && pieces.front().kind == CopyKind::ElementWise;
   char* const d = address(destination);
   char* const s = address(source);

@@ -49,7 +49,7 @@ LayoutDescriptor tiled(index_t rows, index_t columns, int log2, index_t begin = 
   return layout;
 }
 
-index_t total_bytes(const std::vector<CopyPiece>& pieces) {
+index_t total_bytes(const CopyPieces& pieces) {
   index_t total = 0;
   for (const CopyPiece& piece : pieces) total += bytes_of(piece);
   return total;

@@ -242,44 +242,30 @@ void CallState::check_current(const Part& part, const Use& use) const {
 
 void CallState::plan_reads() {
   Coherence& coherence = Coherence::get();
-  // Usually nothing is missing, and this is all that is done.
-  const auto is_implicit = [this](const Part& part, const Use& use) {
-    return copies_whole(use) && !part.is_host && !use.region.empty();
-  };
-  const auto missing = [&](const Part& part, const Use& use) {
-    bool lacks = false;
-    if (is_implicit(part, use)) return use.array->directory.lacks(use.memory, use.array->shape.domain);
-    if (reads(use.mode))
-      use.region.visit([&](const Box& box) { lacks = lacks || use.array->directory.lacks(use.memory, box); });
-    return lacks;
-  };
-  bool any = false;
+  CopyPlanner& plan = coherence.new_plan();
+  read_.clear();
   for (const Part& part : parts_)
     for_uses(part, [&](const Use& use) {
       check_current(part, use);
-      any = any || missing(part, use);
-    });
-  if (!any) return;
-  CopyPlanner planner(coherence.memories.links());
-  std::vector<CoherentState*> arrays;
-  for (const Part& part : parts_)
-    for_uses(part, [&](const Use& use) {
-      if (!missing(part, use)) return;
-      const auto known = std::find(arrays.begin(), arrays.end(), use.array);
-      const int number = static_cast<int>(known - arrays.begin());
-      if (known == arrays.end()) arrays.push_back(use.array);
+      const bool whole = copies_whole(use) && !part.is_host;
+      if (!whole && !reads(use.mode)) return;
+      const CoherentState& array = *use.array;
+      const auto known = std::find(read_.begin(), read_.end(), use.array);
+      const int number = static_cast<int>(known - read_.begin());
+      if (known == read_.end()) read_.push_back(use.array);
       const auto read = [&](const Box& box) {
-        planner.read(number, use.array->directory, use.array->shape.element_bytes, use.memory, box);
+        plan.read(number, array.directory, array.shape.element_bytes, use.memory, box);
       };
-      if (is_implicit(part, use)) read(use.array->shape.domain);
+      if (whole) read(array.shape.domain);
       else use.region.visit(read);
     });
-  CopyLines lines;
+  if (plan.copies().empty()) return;
+  lines_.clear();
   for (const Part& part : parts_)
     if (!part.is_host && &part.queue->instance() == part.device &&
         coherence.tracker.has_only_copies(*part.queue))
-      lines.before.push_back({part.memory, part.queue, !copies_explicit_});
-  coherence.enqueue(planner.copies(), arrays, lines);
+      lines_.push_back({part.memory, part.queue, !copies_explicit_});
+  coherence.enqueue(plan.copies(), read_, {.before = lines_});
 }
 
 void CallState::claim() {
@@ -287,12 +273,14 @@ void CallState::claim() {
     for_uses(part, [&](Use& use) {
       if (!writes(use.mode)) return;
       use.claimed = true;
-      std::vector<Directory::Part> before;
-      use.region.visit([&](const Box& box) { use.array->directory.written(use.memory, box, before); });
-      if (!part.unlocked) return;
+      Directory& directory = use.array->directory;
       // What others have is needed where the kernel fails: its memory may not be given up meanwhile.
       MemorySet holders;
-      for (const Directory::Part& p : before) holders = holders | p.memories;
+      use.region.visit([&](const Box& box) {
+        if (part.unlocked)
+          directory.map().visit(box, [&](const Box&, MemorySet memories) { holders = holders | memories; });
+        directory.written(use.memory, box);
+      });
       use.holders = holders.without(host_memory);
       use.holders.visit([&](MemoryId m) { Coherence::get().memories[m].residency.pin(use.array->number); });
     });

@@ -130,7 +130,7 @@ class CallState {
   void bring_pages(const Part& part);
   void note_link_use(const Part& part) const;
   bool copies_whole(const Use& use) const;
-  ArrayPart held(const Use& use) const;
+  ResidentRows held_rows(const Use& use) const;
   void collect(const Use& use, const ArrayPart& touched, WorkList& after);
   void begin_on_host(Part& part, bool timed);
   void end_wait(Part& part);
@@ -155,6 +155,8 @@ class CallState {
   const char* tag_type_ = nullptr;
   std::vector<Part> parts_;
   std::vector<Use> uses_;
+  std::vector<CoherentState*> read_;    // the arrays of a plan
+  std::vector<CopyLines::Line> lines_;  // of their copies
   std::unique_lock<std::mutex> lock_;
   std::uint64_t hash_ = 0;          // of the properties that a repeated launch shares with this one
   KeptLaunch* kept_ = nullptr;      // it is such a launch; valid as long as the call has the lock

@@ -13,12 +13,8 @@ namespace {
 bool same_region(const ArrayPart& a, const ArrayPart& b) { return a.first == b.first && a.more == b.more; }
 
 bool has_rows(const Instance& instance, const ArrayShape& shape, const ArrayPart& region) {
-  bool all = true;
-  region.visit([&](const Box& box) {
-    const ResidentRows rows = shape.rows_of(box);
-    all = all && instance.rows().begin <= rows.begin && rows.end <= instance.rows().end;
-  });
-  return all;
+  const ResidentRows rows = shape.rows_of(region);
+  return rows.begin >= rows.end || (instance.rows().begin <= rows.begin && rows.end <= instance.rows().end);
 }
 
 }  // namespace

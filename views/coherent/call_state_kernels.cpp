@@ -14,9 +14,7 @@ namespace strata::inline STRATA_ABI::detail {
 
 ResidentRows CallState::rows(int part, int use) const {
   const Use& u = use_of(part, use);
-  ResidentRows rows{0, 0};
-  u.region.visit([&](const Box& box) { rows = cover(rows, u.array->shape.rows_of(box)); });
-  return rows;
+  return u.array->shape.rows_of(u.region);
 }
 
 void CallState::find_memory(Part& part) {
@@ -112,7 +110,7 @@ void CallState::mark_begun(Part& part) {
 // Waits for what the part needs, without the lock.
 void CallState::begin_on_host(Part& part, bool timed) {
   Coherence& coherence = Coherence::get();
-  std::vector<Ref<EventState>> events;
+  EventList events;
   for_uses(part, [&](const Use& use) {
     if (use.array->mode == MemoryMode::Managed)
       bring_pages_to_host(*use.array, use.region, use.mode, part.after);
@@ -282,14 +280,17 @@ void CallState::copy_out() {
       if (use.region.empty()) return;  // nothing was copied in
       // The host may be reading what the launch has only read, and writing what lies beside.
       const bool is_host_away = array.host_uses.empty();
+      CopyLines lines;
+      if (&part.queue->instance() == part.device) lines.kernels = part.queue;
       // After a failure elsewhere, while a host ran its part, what was copied in need not be there any more.
       const auto copy_box = [&](const Box& box) {
+        if (array.directory.holds(use.memory, box)) return coherence.copy_out(array, use.memory, box, lines);
         std::vector<Box> held;
         array.directory.map().visit(box, [&](const Box& b, MemorySet memories) {
           if (memories.contains(use.memory)) held.push_back(b);
         });
         merge(held);
-        for (const Box& b : held) coherence.copy_out(array, use.memory, b);
+        for (const Box& b : held) coherence.copy_out(array, use.memory, b, lines);
       };
       if (is_host_away && parts_.size() == 1 && copies_whole(use)) copy_box(domain);
       else if (is_host_away || writes(use.mode)) use.region.visit(copy_box);

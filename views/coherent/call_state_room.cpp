@@ -25,7 +25,7 @@ bool CallState::wait_for_host() {
       if (coherence.wait_for_host_uses(lock_, *use.array, use.region, writes(use.mode), what.c_str()))
         waited = true;
       const bool grows = use.memory != host_memory && !use.region.empty();
-      if (grows && coherence.wait_to_move(lock_, *use.array, use.memory, held(use))) waited = true;
+      if (grows && coherence.wait_to_move(lock_, *use.array, use.memory, held_rows(use))) waited = true;
     });
   return waited;
 }
@@ -34,8 +34,9 @@ bool CallState::wait_for_host() {
 bool CallState::copies_whole(const Use& use) const {
   return use.array->mode == MemoryMode::Implicit && !is_one_of_several_ && !use.region.empty();
 }
-ArrayPart CallState::held(const Use& use) const {
-  return copies_whole(use) ? ArrayPart{use.array->shape.domain, {}} : use.region;
+ResidentRows CallState::held_rows(const Use& use) const {
+  const ArrayShape& shape = use.array->shape;
+  return copies_whole(use) ? shape.rows_of(shape.domain) : shape.rows_of(use.region);
 }
 
 // Whether others may see its pins: it does not hold the lock to its end.
@@ -102,7 +103,7 @@ bool CallState::reside(bool may_wait) {
       if (!use.pinned || lacking > 0) return;
       array = use.array;
       memory = use.memory;
-      lacking = coherence.reside(*use.array, use.memory, held(use));
+      lacking = coherence.reside(*use.array, use.memory, held_rows(use));
     });
   if (lacking == 0) {
     for (Use& use : uses_)
@@ -139,8 +140,7 @@ index_t CallState::needs_of(MemoryId memory) {
     ResidentRows rows{0, 0};
     for (const Part& part : parts_)
       for_uses(part, [&](const Use& same) {
-        if (same.memory == memory && same.array == use.array)
-          held(same).visit([&](const Box& box) { rows = cover(rows, same.array->shape.rows_of(box)); });
+        if (same.memory == memory && same.array == use.array) rows = cover(rows, held_rows(same));
       });
     Instance& instance = use.array->instance(memory);
     DeviceInstance& device = *Coherence::get().memories[memory].device;

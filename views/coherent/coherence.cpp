@@ -52,8 +52,10 @@ void Coherence::remove(CoherentState& array) {
   Leftover leftover{array.main.storage, array.pinned, {}};
   // Memory of a device, which the host reaches, is freed by its owner after all work that there is.
   const bool is_freed_later = array.main.space.shared && array.main.storage.get() != nullptr;
+  EventList events;
   if (!is_freed_later)
-    for (const Work work : after) tracker.events_of(work, leftover.until);
+    for (const Work work : after) tracker.events_of(work, events);
+  leftover.until.assign(events.begin(), events.end());
   if (!leftover.until.empty()) {
     if (leftover.storage.get() != nullptr) {
       leftovers_.push_back(std::move(leftover));
@@ -124,23 +126,12 @@ void Coherence::keep_in(CoherentState& array, MemoryId memory) {
   array.stays_in = array.stays_in.with(memory);
 }
 
-namespace {
-
-ResidentRows rows_of(const CoherentState& array, const ArrayPart& part) {
-  ResidentRows rows{0, 0};
-  part.visit([&](const Box& box) { rows = cover(rows, array.shape.rows_of(box)); });
-  return rows;
-}
-
-}  // namespace
-
 bool Coherence::wait_to_move(std::unique_lock<std::mutex>& lock, CoherentState& array, MemoryId memory,
-                             const ArrayPart& part) {
+                             ResidentRows rows) {
   const auto is_there = [&](const HostUse& use) { return use.memory == memory; };
   const auto moves = [&] {
     Instance& instance = array.instance(memory);
-    return !instance.growth(array.shape, *memories[memory].device, array.label.c_str(), rows_of(array, part))
-                .in_place;
+    return !instance.growth(array.shape, *memories[memory].device, array.label.c_str(), rows).in_place;
   };
   for (bool waited = false;; waited = true) {
     const auto use = std::find_if(array.host_uses.begin(), array.host_uses.end(), is_there);
@@ -149,8 +140,7 @@ bool Coherence::wait_to_move(std::unique_lock<std::mutex>& lock, CoherentState& 
   }
 }
 
-index_t Coherence::reside(CoherentState& array, MemoryId memory, const ArrayPart& part) {
-  const ResidentRows rows = rows_of(array, part);
+index_t Coherence::reside(CoherentState& array, MemoryId memory, ResidentRows rows) {
   if (rows.begin >= rows.end) return 0;
   Instance& instance = array.instance(memory);
   DeviceMemory& room = memories[memory];
@@ -245,7 +235,7 @@ void Coherence::evict(CoherentState& array, MemoryId memory) {
 void Coherence::wait_for_work(CoherentState& array, MemoryId memory, const Box& box) {
   WorkList after;
   array.order(memory).before_write(box, after);
-  std::vector<Ref<EventState>> events;
+  EventList events;
   for (const Work work : after) tracker.events_of(work, events);
   for (const Ref<EventState>& event : events) {
     try {
@@ -295,6 +285,7 @@ QueueState& Coherence::queue_for(MemoryId from, MemoryId to, index_t bytes, cons
         !tracker.waits_elsewhere(*line.queue, after))
       return *line.queue;
   if (is_short) {
+    if (lines.kernels != nullptr && !tracker.waits_elsewhere(*lines.kernels, after)) return *lines.kernels;
     QueueState* const last =
         is_upload || !lines.after_kernels ? nullptr : tracker.queue_that_ends_with(after);
     if (last != nullptr && &last->instance() == memory.device) return *last;
@@ -318,7 +309,7 @@ Work Coherence::copy(CoherentState& array, const Box& box, MemoryId from, Memory
   return work;
 }
 
-void Coherence::enqueue(const std::vector<PlannedCopy>& copies, const std::vector<CoherentState*>& arrays,
+void Coherence::enqueue(std::span<const PlannedCopy> copies, std::span<CoherentState* const> arrays,
                         const CopyLines& lines) {
   for (const PlannedCopy& planned : copies) {
     CoherentState& array = *arrays[static_cast<std::size_t>(planned.array)];
@@ -328,8 +319,8 @@ void Coherence::enqueue(const std::vector<PlannedCopy>& copies, const std::vecto
   }
 }
 
-void Coherence::copy_out(CoherentState& array, MemoryId memory, const Box& box) {
-  const Work work = copy(array, box, memory, host_memory);
+void Coherence::copy_out(CoherentState& array, MemoryId memory, const Box& box, const CopyLines& lines) {
+  const Work work = copy(array, box, memory, host_memory, nullptr, lines);
   array.directory.copied(host_memory, box);
   array.log_copy(host_memory, box, work);
 }

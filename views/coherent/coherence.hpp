@@ -9,6 +9,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,7 @@ namespace strata::inline STRATA_ABI::detail {
 
 /// Where copies may go that need no queue of their own: those from the host, for each memory, on the queue of
 /// what is about to need them, where they are short, or a kernel is next there and nothing before it; and
-/// short ones to the host on that of the kernel whose values they bring.
+/// short ones to the host on that of the kernel whose values they bring, or for whose call they are made.
 struct CopyLines {
   struct Line {
     MemoryId memory;
@@ -36,8 +37,9 @@ struct CopyLines {
       return was_idle > 0;
     }
   };
-  std::vector<Line> before = {};
+  std::span<const Line> before = {};
   bool after_kernels = true;
+  QueueState* kernels = nullptr;  // of the kernel that has just been enqueued, which short ones follow
 };
 
 class Coherence {
@@ -112,20 +114,25 @@ class Coherence {
   /// but not for those that wait for this thread.
   void wait_for_turn(std::unique_lock<std::mutex>& lock, const CoherentState& array, const ArrayPart& part,
                      bool writes, std::uint64_t ticket, const char* what);
-  /// If the part needs a new block on the device, waits for the launches that run in the old one without the
+  /// If the rows need a new block on the device, waits for the launches that run in the old one without the
   /// lock: what they write would be lost with it. Returns whether it had to wait.
   bool wait_to_move(std::unique_lock<std::mutex>& lock, CoherentState& array, MemoryId memory,
-                    const ArrayPart& part);
-  /// Gives the part memory on a device; the caller has pinned the array there. Returns the bytes for which
+                    ResidentRows rows);
+  /// Gives the rows memory on a device; the caller has pinned the array there. Returns the bytes for which
   /// there is no room: 0 if it has the memory.
-  index_t reside(CoherentState& array, MemoryId memory, const ArrayPart& part);
+  index_t reside(CoherentState& array, MemoryId memory, ResidentRows rows);
   /// Throws OutOfMemory, which lists what is resident; `why` adds a reason.
   [[noreturn]] void fail_room(const CoherentState& array, MemoryId memory, index_t bytes,
                               const char* why = "");
   /// Enqueues the copies of a plan; the directory knows of each once it is enqueued. `arrays` are the plan's.
   /// `lines` as queue_for() has them.
-  void enqueue(const std::vector<PlannedCopy>& copies, const std::vector<CoherentState*>& arrays,
+  void enqueue(std::span<const PlannedCopy> copies, std::span<CoherentState* const> arrays,
                const CopyLines& lines = {});
+  /// For a plan that is made now.
+  CopyPlanner& new_plan() {
+    planner_.clear();
+    return planner_;
+  }
   /// The queue of a copy that comes after `after`. Queues that wait for each other cost some microseconds, in
   /// which the bytes of a short copy have long arrived: it goes before the kernel that needs it, where
   /// no kernel over coherent arrays is under way on that queue and nothing elsewhere keeps it waiting, or
@@ -137,7 +144,7 @@ class Coherence {
   void enqueue_copy(QueueState& queue, CoherentState& array, const Box& box, MemoryId from, MemoryId to,
                     char* from_base = nullptr);
   /// Enqueues a copy to the host of values that a device has, also where the host has them.
-  void copy_out(CoherentState& array, MemoryId memory, const Box& box);
+  void copy_out(CoherentState& array, MemoryId memory, const Box& box, const CopyLines& lines);
   /// The memory of the array on a device is not given up any more.
   void keep_in(CoherentState& array, MemoryId memory);
   /// Enqueues copies to the host of the values that only the device has.
@@ -190,6 +197,7 @@ class Coherence {
 
   std::vector<CoherentState*> arrays_;  // by number; null: free
   std::vector<Budget> budgets_;
+  CopyPlanner planner_{memories.links()};
   std::vector<Leftover> leftovers_;
   ThreadWaits waits_;
   std::condition_variable woken_;

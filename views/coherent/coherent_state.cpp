@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <exception>
+#include <utility>
 
 #include <strata/core/error.hpp>
 #include <strata/core/error_text.hpp>
@@ -53,29 +55,33 @@ CoherentState::~CoherentState() {
 }
 
 WorkOrder& CoherentState::new_order(std::size_t memory) {
-  if (memory >= orders_.size()) orders_.resize(memory + 1);
+  if (memory >= orders_.size())
+    orders_.resize(std::max<std::size_t>(memory + 1, 2));  // the host's, and a device's
   orders_[memory] = std::make_unique<WorkOrder>(shape.domain);
   return *orders_[memory];
 }
 
-void CoherentState::log(const Change& change) {
-  if (change.work.number == 0 && log_.empty()) apply(change, settled_);  // it is done, and so is all before
-  else log_.push_back(change);
+void CoherentState::log(Change::Kind kind, MemoryId memory, const Box& box, Work work) {
+  // It is done, and so is all before.
+  if (work.number == 0 && log_.empty()) return apply({kind, memory, box, work}, settled_);
+  Change& change = log_.add();
+  change.kind = kind;
+  change.memory = memory;
+  change.box = box;
+  change.work = work;
 }
 void CoherentState::log_copy(MemoryId memory, const Box& box, Work work) {
-  log({Change::Kind::Copied, memory, box, work});
+  log(Change::Kind::Copied, memory, box, work);
 }
 void CoherentState::log_kernel(MemoryId memory, const Box& box, Work work) {
-  log({Change::Kind::Written, memory, box, work});
+  log(Change::Kind::Written, memory, box, work);
 }
 void CoherentState::log_move(MemoryId memory, const Box& box, Work work) {
-  log({Change::Kind::Moved, memory, box, work});
+  log(Change::Kind::Moved, memory, box, work);
 }
-void CoherentState::log_drop(MemoryId memory, const Box& box) {
-  log({Change::Kind::Dropped, memory, box, {}});
-}
+void CoherentState::log_drop(MemoryId memory, const Box& box) { log(Change::Kind::Dropped, memory, box, {}); }
 void CoherentState::log_discard(MemoryId memory, const Box& box) {
-  log({Change::Kind::Discarded, memory, box, {}});
+  log(Change::Kind::Discarded, memory, box, {});
 }
 
 void CoherentState::give_up(MemoryId memory, const Box& box) {
@@ -117,10 +123,10 @@ void CoherentState::apply(const Change& change, Directory& directory) {
 }
 
 void CoherentState::settle(WorkTracker& tracker) {
-  while (!log_.empty() && tracker.ended(log_.front().work)) {
-    apply(log_.front(), settled_);
-    log_.pop_front();
-  }
+  std::size_t settled = 0;
+  for (; settled < log_.size() && tracker.ended(log_[settled].work); ++settled)
+    apply(log_[settled], settled_);
+  log_.drop_front(settled);
 }
 
 Directory CoherentState::unclaimed() const {

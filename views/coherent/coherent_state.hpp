@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <memory>
 #include <string>
@@ -174,19 +173,19 @@ class CoherentState : public RefCounted {
 
  private:
   struct Change {
-    enum class Kind : unsigned char { Copied, Written, Moved, Dropped, Discarded } kind;
-    MemoryId memory;
-    Box box;
-    Work work;
+    enum class Kind : unsigned char { Copied, Written, Moved, Dropped, Discarded } kind = Kind::Copied;
+    MemoryId memory = host_memory;
+    Box box = {};
+    Work work = {};
   };
   static constexpr std::size_t few_changes = 32;
   static void apply(const Change& change, Directory& directory);
-  void log(const Change& change);
+  void log(Change::Kind kind, MemoryId memory, const Box& box, Work work);
   WorkOrder& new_order(std::size_t memory);
   void lose(const Change& change, std::vector<Box>& lost);
 
   Directory settled_;
-  std::deque<Change> log_;
+  Fifo<Change> log_;
   std::size_t next_settle_ = few_changes;           // when so much is noted
   std::uint64_t other_changes_ = 0;                 // than those that the directory counts
   std::vector<Instance> instances_;                 // of devices' memories, from 1

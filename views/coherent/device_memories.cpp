@@ -19,8 +19,8 @@ MemoryId DeviceMemories::id_of(DeviceInstance& device) {
   const std::size_t capacity = device.capacity();
   const index_t budget =
       capacity == 0 ? std::numeric_limits<index_t>::max() / 2 : static_cast<index_t>(capacity);
-  memories_.push_back(std::make_unique<DeviceMemory>(DeviceMemory{
-      &device, Residency(budget), device.create_queue(), device.create_queue(), device.create_queue()}));
+  memories_.push_back(std::make_unique<DeviceMemory>(
+      DeviceMemory{&device, Residency(budget), CopyQueue(device), CopyQueue(device), CopyQueue(device)}));
   try {
     connect();
   } catch (...) {

@@ -15,12 +15,29 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
+/// A queue that its first use makes: short copies go by those of kernels, so that programs with small arrays
+/// need none of these.
+class CopyQueue {
+ public:
+  explicit CopyQueue(DeviceInstance& device) : device_(&device) {}
+  Ref<QueueState>& made() {
+    if (!queue_) queue_ = device_->create_queue();
+    return queue_;
+  }
+  QueueState& operator*() { return *made(); }
+  QueueState* operator->() { return made().get(); }
+
+ private:
+  DeviceInstance* device_;
+  Ref<QueueState> queue_;
+};
+
 struct DeviceMemory {
   DeviceInstance* device;
   Residency residency;
   // Copies to it from the host, from it to the host, and to it from other devices: each way by itself, so
   // that the ways overlap.
-  Ref<QueueState> upload, download, peer;
+  CopyQueue upload, download, peer;
 };
 
 class DeviceMemories {

@@ -74,7 +74,7 @@ class FileState : public CoherentState {
     const std::lock_guard lock(coherence.mutex);
     WorkList after;
     order(host_memory).before_write(shape.domain, after);
-    std::vector<Ref<EventState>> events;
+    EventList events;
     for (const Work work : after) coherence.tracker.events_of(work, events);
     return std::any_of(events.begin(), events.end(), [](const auto& event) { return !event->complete(); });
   }

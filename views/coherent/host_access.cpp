@@ -44,9 +44,10 @@ void end_use(CoherentState& array, std::uint64_t number) {
 void bring(CoherentState& array, const Box& box) {
   Coherence& coherence = Coherence::get();
   if (!array.directory.lacks(host_memory, box)) return;
-  CopyPlanner planner(coherence.memories.links());
-  planner.read(0, array.directory, array.shape.element_bytes, host_memory, box);
-  coherence.enqueue(planner.copies(), {&array});
+  CopyPlanner& plan = coherence.new_plan();
+  plan.read(0, array.directory, array.shape.element_bytes, host_memory, box);
+  CoherentState* const only = &array;
+  coherence.enqueue(plan.copies(), {&only, 1});
 }
 
 // Nothing is copied to the host's use of an explicit array.
@@ -135,7 +136,7 @@ HostUseScope::HostUseScope(const Ref<CoherentState>& its_array, const Box& box, 
   WorkList after;
   if (writes(mode)) array.order(host_memory).before_write(box, after);
   else array.order(host_memory).before_read(box, after);
-  std::vector<Ref<EventState>> events;
+  EventList events;
   if (array.mode == MemoryMode::Managed) bring_pages_to_host(array, part, mode, after);
   for (const Work work : after) coherence.tracker.events_of(work, events);
   number_ = next_number();

@@ -37,6 +37,12 @@ ResidentRows ArrayShape::rows_of(const Box& box) const {
   return {box.lower(0), box.upper(0)};
 }
 
+ResidentRows ArrayShape::rows_of(const ArrayPart& part) const {
+  ResidentRows rows{0, 0};
+  part.visit([&](const Box& box) { rows = cover(rows, rows_of(box)); });
+  return rows;
+}
+
 LayoutDescriptor ArrayShape::layout_of(const Box& box) const {
   LayoutDescriptor part = layout;
   for (int r = 0; r < part.rank; ++r) {
@@ -100,6 +106,7 @@ bool Instance::grow(const ArrayShape& shape, DeviceInstance& device, const char*
 }
 
 index_t Instance::ask(const ArrayShape& shape, ResidentRows rows) {
+  if (covers(asked_, rows)) return 0;
   const ResidentRows before = asked_;
   asked_ = cover(asked_, rows);
   const auto size = [](ResidentRows r) { return r.end > r.begin ? r.end - r.begin : index_t{0}; };

@@ -15,6 +15,8 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
+struct ArrayPart;
+
 /// How an array lies in every memory.
 struct ArrayShape {
   Box domain;
@@ -31,6 +33,8 @@ struct ArrayShape {
   Bytes bytes_of_rows(ResidentRows rows) const;
   /// The rows of a box; of an array of rank 0 one.
   ResidentRows rows_of(const Box& box) const;
+  /// The smallest run of rows with all of a part.
+  ResidentRows rows_of(const ArrayPart& part) const;
   /// Part `box` alone, at the same addresses.
   LayoutDescriptor layout_of(const Box& box) const;
 };

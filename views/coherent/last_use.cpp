@@ -36,7 +36,7 @@ void use_on_device_last(CoherentState& array, DeviceInstance& device) {
            coherence.tracker.failed() || array.failure.error;
   };
   if (lacks()) prefetch(array, array.shape.domain, device);
-  std::vector<Ref<EventState>> events;
+  EventList events;
   {
     const std::lock_guard lock(coherence.mutex);
     WorkList after;

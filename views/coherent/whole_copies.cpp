@@ -11,14 +11,13 @@ namespace strata::inline STRATA_ABI::detail {
 
 namespace {
 
-ArrayPart whole(const CoherentState& array) { return {array.shape.domain, {}}; }
-
 // Copies of `boxes` from one memory to another, on queues of their own: whoever asks for them has plans for
 // those of kernels.
 void copy_boxes(CoherentState& array, const std::vector<Box>& boxes, MemoryId from, MemoryId to) {
   std::vector<PlannedCopy> copies;
   for (const Box& box : boxes) copies.push_back({0, box, from, to, {}});
-  Coherence::get().enqueue(copies, {&array}, {.before = {}, .after_kernels = false});
+  CoherentState* const only = &array;
+  Coherence::get().enqueue(copies, {&only, 1}, {.before = {}, .after_kernels = false});
 }
 
 }  // namespace
@@ -91,7 +90,8 @@ void WholeCopies::reserve(const Ref<CoherentState>& array, DeviceInstance& devic
   Residency& residency = coherence.memories[memory].residency;
   residency.pin(array->number);  // it does not leave for the room that it takes itself
   try {
-    if (const index_t lacking = coherence.reside(*array, memory, whole(*array)); lacking > 0)
+    if (const index_t lacking = coherence.reside(*array, memory, array->shape.rows_of(array->shape.domain));
+        lacking > 0)
       coherence.fail_room(*array, memory, lacking);
     pinned.emplace(array.get(), array);
     announce(memory);

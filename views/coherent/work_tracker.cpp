@@ -42,23 +42,24 @@ bool WorkTracker::ended_well(const Open& open) {
 void WorkTracker::poll(Track& t) {
   if (t.polled) return;  // by way of work on other queues that came after work here
   t.polled = true;
-  std::size_t complete = complete_works(t.open);
+  const std::size_t complete = complete_works(t.open);
   const bool all_well =
       complete > 1 && t.open[complete - 1].event->reports_earlier() && ended_well(t.open[complete - 1]);
-  for (; complete > 0; --complete) {
-    const Open& open = t.open.front();
+  std::size_t well = 0;
+  for (; well < complete; ++well) {
+    const Open& open = t.open[well];
     if (!all_well && !ended_well(open)) break;
     // Where work before it failed, this is done, but with wrong values.
     if (!std::all_of(open.after.begin(), open.after.end(), [&](Work before) { return ended(before); })) break;
     t.done = open.number;
-    t.open.pop_front();
   }
+  t.open.drop_front(well);
   t.polled = false;
 }
 
 // How many of a queue's works, the first ones, are complete. They become so in their order, so that few
 // events are asked.
-std::size_t WorkTracker::complete_works(const std::deque<Open>& open) {
+std::size_t WorkTracker::complete_works(const Fifo<Open>& open) {
   if (open.empty() || !open.front().event->complete()) return 0;
   if (open.back().event->complete()) return open.size();
   std::size_t complete = 1, not_complete = open.size() - 1;
@@ -84,14 +85,13 @@ const WorkTracker::Open* WorkTracker::find(Work work) { return ended(work) ? nul
 const WorkTracker::Open* WorkTracker::find_unasked(Work work) {
   if (work.number == 0) return nullptr;
   Track& t = track(work.queue);
-  const auto known =
-      std::lower_bound(t.open.begin(), t.open.end(), work.number,
-                       [](const Open& open, std::uint64_t number) { return open.number < number; });
-  return known == t.open.end() || work.number <= t.done ? nullptr : &*known;
+  if (t.open.empty() || work.number <= t.done) return nullptr;
+  const std::uint64_t place = work.number - t.open.front().number;  // they count up one by one
+  return place < t.open.size() ? &t.open[place] : nullptr;
 }
 
 // To wait for what has ended costs no more than to ask whether it has.
-void WorkTracker::events_of(Work work, std::vector<Ref<EventState>>& events) {
+void WorkTracker::events_of(Work work, EventList& events) {
   const Open* const open = find_unasked(work);
   if (open == nullptr || std::find(events.begin(), events.end(), open->event) != events.end()) return;
   events.push_back(open->event);
@@ -145,7 +145,11 @@ Work WorkTracker::add(QueueState& queue, const Ref<EventState>& event, const Wor
     poll(t);
     t.next_poll = std::max(few_open, 2 * t.open.size());  // asking costs, too
   }
-  t.open.push_back({++t.last, event, after, needs});
+  Open& open = t.open.add();
+  open.number = ++t.last;
+  open.event = event;
+  open.after = after;
+  open.needs = needs;
   return {number, t.last};
 }
 

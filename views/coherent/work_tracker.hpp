@@ -10,10 +10,15 @@
 #include <exception>
 #include <vector>
 
+#include <strata/core/short_list.hpp>
 #include <strata/devices/backend.hpp>
+#include <strata/views/coherent/plan/fifo.hpp>
 #include <strata/views/coherent/plan/work_order.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
+
+/// Events to be waited for.
+using EventList = ShortList<Ref<EventState>, 4>;
 
 class WorkTracker {
  public:
@@ -62,7 +67,7 @@ class WorkTracker {
   Ref<EventState> last_event(QueueState& queue);
   /// Adds the events of the work, and of all that it came after, as far as they have not ended: some devices
   /// report a failed check only to those who wait for the queue that it was on.
-  void events_of(Work work, std::vector<Ref<EventState>>& events);
+  void events_of(Work work, EventList& events);
   /// Whether all of that has ended(), of work whose events_of() were waited for. These do not say so: work
   /// may have failed before other work of its queue, of which the list has the last only, and another thread
   /// have had the error in between.
@@ -98,10 +103,10 @@ class WorkTracker {
 
  private:
   struct Open {
-    std::uint64_t number;
-    Ref<EventState> event;
-    WorkList after;
-    NeededWorks needs;
+    std::uint64_t number = 0;
+    Ref<EventState> event = {};
+    WorkList after = {};
+    NeededWorks needs = {};
     std::vector<Ref<EventState>> within = {};  // of work on several queues
     bool is_copy = false;
   };
@@ -110,14 +115,14 @@ class WorkTracker {
     Ref<QueueState> kept;
     std::uint64_t last = 0;
     std::uint64_t done = 0;  // all up to it ended well
-    std::deque<Open> open;
+    Fifo<Open> open;
     std::size_t next_poll = few_open;  // when so many are open
     bool polled = false;               // right now
   };
   static constexpr std::size_t few_open = 64;
   static Outcome outcome_of(const Open& open);
   static void wait_for_end(const Open& open);
-  static std::size_t complete_works(const std::deque<Open>& open);
+  static std::size_t complete_works(const Fifo<Open>& open);
   const Open* find(Work work);
   const Open* find_unasked(Work work);
   bool ended_well(const Open& open);

@@ -103,7 +103,7 @@ void CudaQueue::copy(const CopySide& destination, const CopySide& source, std::s
   require_running("deep_copy");
   const int here = device();
   check_places(destination, source, here);
-  const std::vector<CopyPiece> pieces = plan_copy(*destination.layout, *source.layout, element_bytes);
+  const CopyPieces pieces = plan_copy(*destination.layout, *source.layout, element_bytes);
   if (pieces.empty()) return;
   if (pieces.front().kind == CopyKind::ElementWise) return copy_by_host(destination, source, element_bytes);
   const index_t distance = static_cast<char*>(destination.data) - static_cast<char*>(source.data);
@@ -221,7 +221,7 @@ void CudaQueue::fill(const CopySide& destination, const void* value, std::size_t
   if (!is_shared(destination) && !(is_device(destination) && destination.space.instance == here))
     throw WrongDevice("a fill on a queue of Cuda{" + std::to_string(here) + "} was given " +
                       described(destination) + "; use a queue of the GPU that owns it");
-  const std::vector<CopyPiece> pieces = plan_fill(*destination.layout, element_bytes);
+  const CopyPieces pieces = plan_fill(*destination.layout, element_bytes);
   if (pieces.empty()) return;
   if (pieces.front().kind == CopyKind::ElementWise) return fill_by_host(destination, value, element_bytes);
   const auto* const bytes = static_cast<const unsigned char*>(value);
@@ -278,7 +278,7 @@ void CudaQueue::convert(const CopySide& destination, const CopySide& source, con
     if (!is_shared(*side) && !(is_device(*side) && side->space.instance == here))
       throw WrongDevice("a conversion on a queue of Cuda{" + std::to_string(here) + "} was given " +
                         described(*side) + "; use a queue of the GPU that owns it");
-  const std::vector<CopyPiece> pieces =
+  const CopyPieces pieces =
       plan_copy(*destination.layout, *source.layout, static_cast<std::size_t>(how.parts));
   const std::lock_guard lock(mutex);
   const CudaDeviceScope scope(here);

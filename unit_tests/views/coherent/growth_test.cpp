@@ -140,7 +140,7 @@ TEST_F(CoherentGrowth, ThatFailsLeavesTheOldBlock) {
   launch(on(Emulated{0}), range(half / 2, half), Iota{0}, out(x));  // two parts, which move one by one
   ASSERT_EQ(x.where(line(0, half)).size(), 3U);
   const index_t before = coherent::resident_bytes(Emulated{0});
-  detail::Ref<detail::QueueState>& queue = detail::Coherence::get().memories[1].peer;
+  detail::Ref<detail::QueueState>& queue = detail::Coherence::get().memories[1].peer.made();
   const detail::Ref<detail::QueueState> kept = queue;
 
   for (const int copy : {1, 2}) {

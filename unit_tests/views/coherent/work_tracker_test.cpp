@@ -246,16 +246,15 @@ TEST_F(Tracked, EventsAreFoundWithoutAskingWhetherTheyAreComplete) {
   const Ref<Event> before(new Event), after(new Event);
   const Work first = tracker_.add(*one_, before, WorkList()),
              second = tracker_.add(*other_, after, WorkList{first});
-  std::vector<Ref<EventState>> events;
+  strata::detail::EventList events, ended;
 
   tracker_.events_of(second, events);
 
   EXPECT_EQ(events.size(), 2U);
   EXPECT_EQ(before->queries + after->queries, 0);
   EXPECT_TRUE(tracker_.all_ended({second}));
-  events.clear();
-  tracker_.events_of(second, events);
-  EXPECT_TRUE(events.empty());
+  tracker_.events_of(second, ended);
+  EXPECT_TRUE(ended.empty());
 }
 
 TEST_F(Tracked, WorkThatRanOnWhatFailedWorkLeftIsSpoiled) {

@@ -19,10 +19,20 @@ double time_of(const std::map<MemoryId, double>& times, MemoryId memory) {
 
 }  // namespace
 
+void CopyPlanner::clear() {
+  copies_.clear();
+  planned_.clear();
+  only_ways_.clear();
+  ends_.clear();
+  if (arrivals_.empty()) return;  // nothing had a choice
+  arrivals_.clear();
+  sends_.clear();
+  gets_.clear();
+}
+
 void CopyPlanner::read(int array, const Directory& directory, index_t element_bytes, MemoryId memory,
                        const Box& box) {
-  // The usual cases cost no more than this.
-  if (!directory.lacks(memory, box) || add_only_way(array, directory, element_bytes, memory, box)) return;
+  if (add_without_choice(array, directory, element_bytes, memory, box)) return;
   note_only_ways();
   Arrivals& arrivals = arrivals_.try_emplace(array, directory.domain()).first->second;
   const auto bytes_of = [&](const Box& part) {
@@ -46,11 +56,10 @@ void CopyPlanner::read(int array, const Directory& directory, index_t element_by
   }
 }
 
-// Where the memory lacks one part, which one other has: with nothing planned for the array there is no
-// choice.
-bool CopyPlanner::add_only_way(int array, const Directory& directory, index_t element_bytes, MemoryId memory,
-                               const Box& box) {
-  if (std::find(planned_.begin(), planned_.end(), array) != planned_.end()) return false;
+// The usual cases: the memory lacks nothing, or one part, which one other has. With nothing planned for the
+// array there is no choice then.
+bool CopyPlanner::add_without_choice(int array, const Directory& directory, index_t element_bytes,
+                                     MemoryId memory, const Box& box) {
   int parts = 0;
   Box part;
   MemorySet holders;
@@ -60,6 +69,8 @@ bool CopyPlanner::add_only_way(int array, const Directory& directory, index_t el
     holders = before;
     return ++parts < 2;
   });
+  if (parts == 0) return true;
+  if (std::find(planned_.begin(), planned_.end(), array) != planned_.end()) return false;
   MemoryId from = host_memory;
   holders.visit([&](MemoryId holder) { from = holder; });
   if (parts != 1 || holders != MemorySet{from} || !links_->joins(from, memory)) return false;

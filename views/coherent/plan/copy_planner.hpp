@@ -35,6 +35,8 @@ class CopyPlanner {
 
   explicit CopyPlanner(const MemoryLinks& links, Broadcast broadcast = Broadcast::Yes)
       : links_(&links), broadcast_(broadcast) {}
+  /// Forgets the plan, to make another one in the same memory.
+  void clear();
 
   /// `memory` will read `box` of `array`, whose elements have `element_bytes` bytes: copies what it lacks,
   /// each part from the memory from which it arrives first (as far as each has the copies planned before to
@@ -70,8 +72,8 @@ class CopyPlanner {
   std::vector<int> copies_to(const Arrivals& arrivals, MemoryId memory, const Box& part) const;
   void add(int array, Arrivals& arrivals, const Box& box, MemoryId from, MemoryId to, double bytes);
   void note(Arrivals& arrivals, int copy, double bytes);
-  bool add_only_way(int array, const Directory& directory, index_t element_bytes, MemoryId memory,
-                    const Box& box);
+  bool add_without_choice(int array, const Directory& directory, index_t element_bytes, MemoryId memory,
+                          const Box& box);
   void note_only_ways();
 
   const MemoryLinks* links_;

@@ -51,10 +51,6 @@ void Directory::copied(MemoryId memory, const Box& box) {
   // What nobody ever wrote stays so: there was nothing to copy.
   map_.update(box, [&](MemorySet memories) { return memories.empty() ? memories : memories.with(memory); });
 }
-void Directory::written(MemoryId memory, const Box& box, std::vector<Part>& before) {
-  map_.visit(box, [&](const Box& part, MemorySet memories) { before.push_back({part, memories}); });
-  written(memory, box);
-}
 void Directory::restore(const std::vector<Part>& parts) {
   for (const Part& part : parts) map_.assign(part.box, part.memories);
 }

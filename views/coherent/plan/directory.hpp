@@ -55,8 +55,6 @@ class Directory {
   };
   /// `memory` wrote all of `box`, or is going to: all other copies are out of date.
   void written(MemoryId memory, const Box& box) { map_.assign(box, MemorySet{memory}); }
-  /// The same; appends to `before` the parts as they were, to be restored if the write does not happen.
-  void written(MemoryId memory, const Box& box, std::vector<Part>& before);
   /// Undoes the changes since.
   void restore(const std::vector<Part>& parts);
   /// `memory` gives `box` up. Elements that no other memory has are lost, and count as never written.

@@ -20,13 +20,11 @@ template <class V>
 class RegionMap {
  public:
   /// `value` everywhere.
-  RegionMap(const Box& domain, const V& value) : domain_(domain) {
-    if (!domain.empty()) add(domain, value);
-  }
+  RegionMap(const Box& domain, const V& value) : domain_(domain), is_one_(!domain.empty()), one_(value) {}
 
   const Box& domain() const { return domain_; }
   /// The number of boxes.
-  std::size_t size() const { return index_.size(); }
+  std::size_t size() const { return is_one_ ? 1 : index_.size(); }
   /// Counts the changes of values: while it stays the same, every index has the value that it had.
   std::uint64_t changes() const { return changes_; }
 
@@ -35,10 +33,13 @@ class RegionMap {
   template <class F>
   bool visit(const Box& box, F&& f) const {
     require_whole();
+    const auto call = [&](const Box& part, const V& its_value) {
+      if constexpr (std::is_void_v<decltype(f(part, its_value))>) return f(part, its_value), true;
+      else return static_cast<bool>(f(part, its_value));
+    };
+    if (is_one_) return box.empty() || call(box, one_);
     const auto see = [&](int id) {
-      const Box part = box.contains(index_[id]) ? index_[id] : intersect(index_[id], box);
-      if constexpr (std::is_void_v<decltype(f(part, value(id)))>) return f(part, value(id)), true;
-      else return static_cast<bool>(f(part, value(id)));
+      return call(box.contains(index_[id]) ? index_[id] : intersect(index_[id], box), value(id));
     };
     if (index_.is_list()) {
       for (const int id : index_.numbers())
@@ -56,6 +57,11 @@ class RegionMap {
     require_whole();
     if (box.empty()) return;
     is_whole_ = false;
+    if (is_one_) {
+      update_one(box, change(one_));
+      is_whole_ = true;
+      return;
+    }
     bool changed = false;
     const auto alter = [&](int id) {
       V& mine = values_[static_cast<std::size_t>(id)];
@@ -84,6 +90,7 @@ class RegionMap {
       for (const int id : found(box)) alter(id);
     }
     if (changed && may_join(box)) join_near(box);
+    if (index_.size() == 1) become_one();
     is_whole_ = true;
   }
   void assign(const Box& box, const V& value) {
@@ -117,6 +124,26 @@ class RegionMap {
   void remove(int id) {
     index_.erase(id);
     free_.push_back(id);
+  }
+
+  // A box of the domain, which has one value, has `after` from now on.
+  void update_one(const Box& box, V&& after) {
+    if (after == one_) return;
+    ++changes_;
+    if (box == domain_) {
+      one_ = std::move(after);
+      return;
+    }
+    is_one_ = false;
+    add(box, after);
+    for (const Box& rest : remainder(domain_, box)) add(rest, one_);
+    if (may_join(box)) join_near(box);
+  }
+  void become_one() {
+    const int id = index_.numbers().front();
+    one_ = std::move(values_[static_cast<std::size_t>(id)]);
+    is_one_ = true;
+    remove(id);
   }
 
   // Whether two boxes near `box` have one value. Cheap where there are few, and where there are many: true.
@@ -166,6 +193,8 @@ class RegionMap {
   }
 
   Box domain_;
+  bool is_one_;  // one value everywhere, as most maps have most of the time: it needs no index
+  V one_;
   bool is_whole_ = true;
   std::uint64_t changes_ = 0;
   BoxIndex index_;

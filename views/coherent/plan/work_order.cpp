@@ -13,6 +13,17 @@ void BasicWorkList<OnlyLast>::add(Work work) {
     return;
   }
   Work* const first = data();
+  // Mostly they come in their order.
+  Work& latest = first[count_ - 1];
+  if (OnlyLast && latest.queue == work.queue) {
+    latest.number = std::max(latest.number, work.number);
+    return;
+  }
+  if (latest == work) return;
+  if (latest < work && more_.empty() && count_ < few) {
+    few_[count_++] = work;
+    return;
+  }
   Work* const place = std::lower_bound(first, first + count_, OnlyLast ? Work{work.queue, 0} : work);
   if (place != first + count_ && (OnlyLast ? place->queue == work.queue : *place == work)) {
     place->number = std::max(place->number, work.number);
@@ -47,11 +58,14 @@ void WorkOrder::before_write(const Box& box, WorkList& after) const {
 }
 
 void WorkOrder::read(const Box& box, Work work) {
-  map_.update(box, [&](Uses uses) {
-    uses.readers.add(work);
-    return uses;
+  map_.update(box, [&](const Uses& uses) {
+    Uses after = uses;
+    after.readers.add(work);
+    return after;
   });
 }
-void WorkOrder::written(const Box& box, Work work) { map_.assign(box, Uses{work, {}}); }
+void WorkOrder::written(const Box& box, Work work) {
+  map_.update(box, [&](const Uses&) { return Uses{work, {}}; });
+}
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -67,7 +67,10 @@ TEST(Directory, AWriteThatDoesNotComeAboutIsUndone) {
   Directory where(line(0, 10), {host_memory});
   where.copied(1, line(2, 6));
   std::vector<Directory::Part> before;
-  where.written(2, line(4, 8), before);
+  where.map().visit(line(4, 8), [&](const Box& box, MemorySet memories) {
+    before.push_back({box, memories});
+  });
+  where.written(2, line(4, 8));
   EXPECT_FALSE(where.holds(1, line(2, 6)));
   where.restore(before);
   EXPECT_TRUE(where.holds(1, line(2, 6)));

@@ -1,0 +1,53 @@
+// ShortList: a list that is nearly always short.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// A list, of which the first `few` elements need no memory of their own.
+template <class T, std::size_t few>
+class ShortList {
+ public:
+  ShortList() = default;
+  ShortList(const ShortList&) = default;  // to move one is to copy it
+  ShortList& operator=(const ShortList&) = default;
+
+  void push_back(T item) {
+    if (more_.empty() && count_ < few) {
+      few_[count_] = std::move(item);
+    } else {
+      if (more_.empty()) more_.assign(std::make_move_iterator(few_), std::make_move_iterator(few_ + few));
+      more_.push_back(std::move(item));
+    }
+    ++count_;
+  }
+  /// A new element at the end.
+  T& add() {
+    if (more_.empty() && count_ < few) return few_[count_++];
+    push_back(T());
+    return begin()[count_ - 1];
+  }
+  bool empty() const { return count_ == 0; }
+  std::size_t size() const { return count_; }
+  T& operator[](std::size_t k) { return begin()[k]; }
+  const T& operator[](std::size_t k) const { return begin()[k]; }
+  const T& front() const { return *begin(); }
+  T* begin() { return more_.empty() ? few_ : more_.data(); }
+  T* end() { return begin() + count_; }
+  const T* begin() const { return more_.empty() ? few_ : more_.data(); }
+  const T* end() const { return begin() + count_; }
+
+ private:
+  T few_[few] = {};
+  std::size_t count_ = 0;
+  std::vector<T> more_;  // all, where they are more
+};
+
+}  // namespace strata::inline STRATA_ABI::detail
