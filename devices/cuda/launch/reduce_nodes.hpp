@@ -171,8 +171,8 @@ constexpr bool may_reduce_separate() {
 template <class Nodes>
 constexpr std::size_t item_bytes_of() {
   using Body = typename Nodes::body_type;
-  if constexpr (requires(const typename Nodes::Items& items) { items.fetch(index_t{}); })
-    return sizeof(std::declval<const typename Nodes::Items&>().fetch(index_t{}));
+  if constexpr (requires(const Body& body) { body.fetch(index_t{}); })
+    return sizeof(std::declval<const Body&>().fetch(index_t{}));
   else if constexpr (requires { Body::item_bytes; }) return Body::item_bytes;
   else return 0;
 }
