@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <strata/core/error.hpp>
@@ -102,7 +103,7 @@ HostUseScope::HostUseScope(const Ref<CoherentState>& its_array, const Box& box, 
   require_running("a host access");
   require_no_task_function("a view for the host");
   CoherentState& array = *array_;
-  const ArrayPart part = part_of_box(array.shape.domain, box, array.label.c_str(), "a use by the host");
+  ArrayPart part = part_of_box(array.shape.domain, box, array.label.c_str(), "a use by the host");
   Coherence& coherence = Coherence::get();
   std::unique_lock lock(coherence.mutex);
   do {
@@ -140,7 +141,8 @@ HostUseScope::HostUseScope(const Ref<CoherentState>& its_array, const Box& box, 
   if (array.mode == MemoryMode::Managed) bring_pages_to_host(array, part, mode, after);
   for (const Work work : after) coherence.tracker.events_of(work, events);
   number_ = next_number();
-  array.host_uses.push_back({part, writes(mode), std::this_thread::get_id(), name_of(mode), number_});
+  array.host_uses.push_back(
+      {std::move(part), writes(mode), std::this_thread::get_id(), name_of(mode), number_});
   if (events.empty()) {
     claim();
     return;

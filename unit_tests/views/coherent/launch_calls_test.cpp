@@ -92,6 +92,13 @@ TEST_F(LaunchCalls, AShortCopyWaitsForNoQueue) {
     EXPECT_EQ(asked(multikernel(mode)), (Calls{.kernels = 2, .copies = 2, .records = 2}));
   }
 }
+// Also not of values that the kernel has only read, and that nobody needs to have back.
+TEST_F(LaunchCalls, ShortCopiesOfImplicitArraysWaitForNoQueue) {
+  if (checked_build) GTEST_SKIP() << "checked builds look at what kernels have written, too";
+  EXPECT_EQ(asked(full(MemoryMode::Implicit)), (Calls{.kernels = 1, .copies = 2, .records = 1}));
+  EXPECT_EQ(asked(partial(MemoryMode::Implicit)), (Calls{.kernels = 1, .copies = 6, .records = 1}));
+  EXPECT_EQ(asked(multikernel(MemoryMode::Implicit)), (Calls{.kernels = 2, .copies = 4, .records = 2}));
+}
 TEST_F(LaunchCalls, PagesOfShortArraysWaitForNoQueue) {
   if (checked_build) GTEST_SKIP() << "checked builds look at what kernels have written, too";
   EXPECT_EQ(asked(full(MemoryMode::Managed)), (Calls{.kernels = 1, .prefetches = 2, .records = 1}));

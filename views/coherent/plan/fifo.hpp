@@ -1,5 +1,5 @@
 // Fifo: what comes first goes first, in memory that stays: std::deque allocates and frees a block with every
-// few elements, which was a tenth of what the host spends in a launch.
+// few elements, which every launch would pay for.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
