@@ -11,8 +11,8 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// A list, of which the first `few` elements need no memory of their own.
-template <class T, std::size_t few>
+/// A list, of which the first `Few` elements need no memory of their own.
+template <class T, std::size_t Few>
 class ShortList {
  public:
   ShortList() = default;
@@ -20,17 +20,17 @@ class ShortList {
   ShortList& operator=(const ShortList&) = default;
 
   void push_back(T item) {
-    if (more_.empty() && count_ < few) {
+    if (more_.empty() && count_ < Few) {
       few_[count_] = std::move(item);
     } else {
-      if (more_.empty()) more_.assign(std::make_move_iterator(few_), std::make_move_iterator(few_ + few));
+      if (more_.empty()) more_.assign(std::make_move_iterator(few_), std::make_move_iterator(few_ + Few));
       more_.push_back(std::move(item));
     }
     ++count_;
   }
   /// A new element at the end.
   T& add() {
-    if (more_.empty() && count_ < few) return few_[count_++];
+    if (more_.empty() && count_ < Few) return few_[count_++];
     push_back(T());
     return begin()[count_ - 1];
   }
@@ -45,7 +45,7 @@ class ShortList {
   const T* end() const { return begin() + count_; }
 
  private:
-  T few_[few] = {};
+  T few_[Few] = {};
   std::size_t count_ = 0;
   std::vector<T> more_;  // all, where they are more
 };

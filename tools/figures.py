@@ -103,7 +103,9 @@ def without_template(head):
             if depth == 0:
                 head = head[at + 1:].strip()
                 break
-    if head.startswith("requires"):
+    if head.startswith("requires requires"):  # of an expression: up to the end of its braces
+        head = head[head.index("}") + 1:].strip() if "}" in head else ""
+    elif head.startswith("requires"):
         depth, at = 0, len("requires")
         at = head.index("(", at)
         for at in range(at, len(head)):
