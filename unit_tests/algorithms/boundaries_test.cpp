@@ -105,13 +105,17 @@ template <class D>
 struct HashIndices {
   using device_type = D;
   using value_type = Order;
-  STRATA_FUNCTION void operator()(index_t i, Order& order) const {
-    order.hash = order.hash * 31 + static_cast<std::uint64_t>(i);
-    ++order.count;
+  STRATA_FUNCTION void operator()(index_t i, Order& order) const { add(bits(i), order); }
+  STRATA_FUNCTION void operator()(index_t i, index_t j, Order& order) const {
+    add(bits(i) ^ (3 * bits(j)), order);
   }
-  STRATA_FUNCTION void operator()(index_t i, index_t j, Order& order) const { (*this)(i ^ (3 * j), order); }
   STRATA_FUNCTION void operator()(index_t i, index_t j, index_t k, Order& order) const {
-    (*this)(i ^ (3 * j) ^ (5 * k), order);
+    add(bits(i) ^ (3 * bits(j)) ^ (5 * bits(k)), order);
+  }
+  STRATA_FUNCTION static std::uint64_t bits(index_t i) { return static_cast<std::uint64_t>(i); }
+  STRATA_FUNCTION static void add(std::uint64_t item, Order& order) {
+    order.hash = order.hash * 31 + item;
+    ++order.count;
   }
   STRATA_FUNCTION static void init(Order& order) { order = {1, 0}; }
   STRATA_FUNCTION static void join(Order& a, const Order& b) {
