@@ -56,6 +56,12 @@ constexpr bool goes_on_with_several(std::index_sequence<I...>) {
          });
 }
 
+// Whether there is a further member that needs no value, of whichever type.
+template <class K, std::size_t... I>
+constexpr bool goes_on_by_default(std::index_sequence<I...>) {
+  return requires { K{AnyMemberAt<I>()..., {}}; };
+}
+
 // The members of an aggregate of lines and numbers, of which `Count` are known; -1 for other types.
 template <class K, std::size_t Count = 0>
 constexpr int count_members() {
@@ -64,7 +70,7 @@ constexpr int count_members() {
   if constexpr (begins_with_members<K>(std::make_index_sequence<Count + 1>())) {
     if constexpr (Count == most || goes_on_with_several<K>(Known())) return -1;
     else return count_members<K, Count + 1>();
-  } else if constexpr (begins_with_members<K, Anything>(Known())) {
+  } else if constexpr (begins_with_members<K, Anything>(Known()) || goes_on_by_default<K>(Known())) {
     return -1;
   } else {
     return static_cast<int>(Count);

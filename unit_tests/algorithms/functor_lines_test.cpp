@@ -91,6 +91,17 @@ struct WithText {
   Line x, y;
   std::string s;
 };
+// Made of anything that converts to an address.
+struct Handle {
+  Handle() = default;
+  template <class T>
+  requires std::is_convertible_v<T, int*> Handle(T) {}
+};
+struct WithHandle {
+  Line x;
+  Handle h;
+  Line y;
+};
 struct WithUnion {
   Line x, y;
   union {
@@ -128,7 +139,7 @@ template <class... K>
 inline constexpr bool none_known = (std::is_same_v<typename detail::FunctorLines<K>::Lines, TypeList<>> &&
                                     ...);
 static_assert(none_known<Empty, WithArray, WithArrayOfOne, WithLines, WithAggregate, WithSingle, WithEmpty>);
-static_assert(none_known<WithAddress, WithReference, WithText, WithUnion, WithMatrix, WithEnum>);
+static_assert(none_known<WithAddress, WithReference, WithText, WithHandle, WithUnion, WithMatrix, WithEnum>);
 static_assert(none_known<DerivedOfLines, DerivedOfEmpty, Nine, Constructed, AtomicLine>);
 
 // ---- results
