@@ -87,7 +87,9 @@ constexpr int members_of() {
   if constexpr (!std::is_aggregate_v<K> || std::is_empty_v<K> || std::is_union_v<K> ||
                 !std::is_copy_assignable_v<K>)
     return -1;
-  else if constexpr (requires { K{AnyBaseOf<K>()}; }) return -1;
+  else if constexpr (
+      !requires { K{}; } || requires { K{AnyBaseOf<K>()}; })
+    return -1;  // has references, a base
   else return count_members<K>();
 }
 

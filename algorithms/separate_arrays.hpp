@@ -49,7 +49,8 @@ constexpr bool has_numbers_only() {
 }
 
 // Whether a kernel has no room for an address, as far as its type shows: it reaches no array but by its
-// views. An integer is taken for a number; what cannot be assigned may have references as members.
+// views. An integer is taken for a number; what cannot be assigned, or made of nothing, may have references
+// as members.
 template <class K>
 constexpr bool holds_no_address() {
 #if defined(__CUDACC_EXTENDED_LAMBDA__)
@@ -60,7 +61,8 @@ constexpr bool holds_no_address() {
 #endif
   if constexpr (!std::is_trivially_copyable_v<K> || std::is_union_v<K>) return false;
   else if constexpr (std::is_empty_v<K>) return true;
-  else if constexpr (std::is_aggregate_v<K> && std::is_copy_assignable_v<K>) return has_numbers_only<K>();
+  else if constexpr (std::is_aggregate_v<K> && std::is_copy_assignable_v<K> && requires { K{}; })
+    return has_numbers_only<K>();
   else return false;
 }
 

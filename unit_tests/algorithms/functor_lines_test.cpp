@@ -87,6 +87,11 @@ struct WithReference {
   Line x, y;
   double& r;
 };
+struct ReferenceThatIsAssigned {
+  const double& r;
+  Line x, y;
+  ReferenceThatIsAssigned& operator=(const ReferenceThatIsAssigned&) { return *this; }
+};
 struct WithText {
   Line x, y;
   std::string s;
@@ -139,7 +144,8 @@ template <class... K>
 inline constexpr bool none_known = (std::is_same_v<typename detail::FunctorLines<K>::Lines, TypeList<>> &&
                                     ...);
 static_assert(none_known<Empty, WithArray, WithArrayOfOne, WithLines, WithAggregate, WithSingle, WithEmpty>);
-static_assert(none_known<WithAddress, WithReference, WithText, WithHandle, WithUnion, WithMatrix, WithEnum>);
+static_assert(none_known<WithAddress, WithReference, ReferenceThatIsAssigned, WithText, WithHandle, WithUnion,
+                         WithMatrix, WithEnum>);
 static_assert(none_known<DerivedOfLines, DerivedOfEmpty, Nine, Constructed, AtomicLine>);
 
 // ---- results
