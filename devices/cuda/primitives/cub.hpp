@@ -40,9 +40,10 @@ class CubLaunch {
 
   /// Scratch memory; one piece a launch.
   char* scratch(std::size_t bytes) { return static_cast<char*>(launch_.scratch(bytes).partials); }
-  /// Runs `work.run()`, by up to a thread an item.
+  /// Runs `work.run()`, by up to a thread an item, ahead of the end of what CUB has launched, for which it
+  /// waits itself. `most_blocks` of a multiprocessor; 0: four times as many as it holds.
   template <class Work>
-  void run(const Work& work, index_t items);
+  void run(Work work, index_t items, int most_blocks = 0);
 
  private:
   CudaQueue& queue_;
@@ -51,14 +52,15 @@ class CubLaunch {
 };
 
 template <class Work>
-void CubLaunch::run(const Work& work, index_t items) {
-  static CudaKernel kernel{reinterpret_cast<const void*>(&cuda_run<Work>), {}};
+void CubLaunch::run(Work work, index_t items, int most_blocks) {
+  CudaKernel& kernel = cuda_kernel<&cuda_run<Work>>();
   const auto& on_device = cuda_kernel_on(queue_, kernel);
-  const index_t block = on_device.block, most = 4 * static_cast<index_t>(on_device.resident_blocks);
-  index_t blocks = (items + block - 1) / block;
-  if (blocks > most) blocks = most;
-  const CudaGrid grid{{static_cast<unsigned>(blocks), 1, 1}, {static_cast<unsigned>(block), 1, 1}, 0};
-  launch_.run(kernel, grid, &work);
+  const index_t block = on_device.block, most = most_blocks > 0
+                                                    ? index_t{most_blocks} * cuda_multiprocessors(queue_)
+                                                    : 4 * index_t{on_device.resident_blocks};
+  const index_t blocks = smaller_of((items + block - 1) / block, most);
+  work.check.ahead = on_device.waits_itself;
+  launch_.run(kernel, cuda_line(blocks, block), &work, work.check.ahead);
 }
 
 /// The pieces of one scratch memory, each 256-byte aligned.

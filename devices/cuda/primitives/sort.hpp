@@ -115,9 +115,11 @@ void radix_sort_on_cuda(const LaunchInfo& info, K* keys, V* values, index_t coun
                                       other_keys, other_values,
                                       count,      reinterpret_cast<index_t*>(memory + shift_at),
                                       false,      call.launch().check()};
-    call.run(rotate, count);
+    // Few blocks: as a rule they only look at one key.
+    constexpr int most_blocks = 2;
+    call.run(rotate, count, most_blocks);
     rotate.back = true;
-    call.run(rotate, count);
+    call.run(rotate, count, most_blocks);
   }
 }
 
