@@ -1,6 +1,6 @@
 // deep_copy between layouts, strides and element types, against memcpy of as many bytes and a blocked
-// transpose by hand. On a GPU also fills, and copies to and from the host, pinned and pageable, against
-// CUDA's own and the link.
+// transpose by hand. On a GPU also conversions and fills against kernels by hand, and copies to and from the
+// host, pinned and pageable, against CUDA's own and the link.
 // SPDX-License-Identifier: Apache-2.0
 #include "baselines/deep_copy.hpp"
 
@@ -204,7 +204,6 @@ class GpuCopies {
         transpose_from_host<T>(place, left.data(), host.data(), rows_, columns_), "by hand");
   }
 
-  // Against a copy that reads and writes as many bytes together.
   void conversions() {
     const auto from = strata::create<Vector>("from", n_);
     const auto to = strata::create<strata::MDArray<Other<T>, D, strata::rank<1>>>("to", n_);
@@ -212,20 +211,14 @@ class GpuCopies {
     for (index_t i = 0; i < n_; ++i) host(i) = value<T>(i, 0);
     strata::deep_copy(from, host);
     const std::size_t bytes = static_cast<std::size_t>(n_) * (sizeof(T) + sizeof(Other<T>));
-    const auto one_copy = strata::create<strata::MDArray<unsigned char, D, strata::rank<1>>>(
-                   "copied", static_cast<index_t>(bytes / 2)),
-               other_copy = strata::create<strata::MDArray<unsigned char, D, strata::rank<1>>>(
-                   "copy", static_cast<index_t>(bytes / 2));
     Contest<D> contest(options_, report_, type_, static_cast<double>(bytes));
-    contest.measure(
-        {.name = conversion_name<T>(),
-         .n = n_,
-         .bytes = static_cast<double>(bytes),
-         .run = [&] { strata::deep_copy(to, from); },
-         .baseline = copy_asynchronously(contest.place(), other_copy.data(), one_copy.data(), bytes / 2),
-         .baseline_name = "CUDA, as many bytes",
-         .correct = {},
-         .clear = {}});
+    contest.measure({.name = conversion_name<T>(),
+                     .n = n_,
+                     .bytes = static_cast<double>(bytes),
+                     .run = [&] { strata::deep_copy(to, from); },
+                     .baseline = convert_by_hand(contest.place(), to.data(), from.data(), n_),
+                     .correct = {},
+                     .clear = {}});
     report_.check(vector_holds(to, [](index_t i) { return static_cast<Other<T>>(value<T>(i, 0)); }),
                   "deep_copy, " + conversion_name<T>() + " on " + D::name);
   }

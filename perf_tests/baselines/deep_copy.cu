@@ -38,6 +38,42 @@ Competitor transpose(CudaPlace place, T* y, const T* x, std::ptrdiff_t rows, std
           }};
 }
 
+template <class T, int Width>
+struct alignas(sizeof(T) * Width) Numbers {
+  T number[Width];
+};
+// `Width` numbers a load, `Each` loads a thread, all of them before the first store.
+template <class T, class U, int Block, int Width, int Each>
+__global__ void __launch_bounds__(Block)
+    convert_kernel(U* __restrict__ y, const T* __restrict__ x, std::ptrdiff_t n) {
+  const std::ptrdiff_t first = (std::ptrdiff_t{Block} * Each * blockIdx.x + threadIdx.x) * Width;
+  Numbers<T, Width> in[Each];
+#pragma unroll
+  for (int k = 0; k < Each; ++k) {
+    const std::ptrdiff_t at = first + std::ptrdiff_t{Block} * Width * k;
+    if (at < n) in[k] = *reinterpret_cast<const Numbers<T, Width>*>(x + at);
+  }
+#pragma unroll
+  for (int k = 0; k < Each; ++k) {
+    const std::ptrdiff_t at = first + std::ptrdiff_t{Block} * Width * k;
+    Numbers<U, Width> out;
+#pragma unroll
+    for (int q = 0; q < Width; ++q) out.number[q] = static_cast<U>(in[k].number[q]);
+    if (at < n) *reinterpret_cast<Numbers<U, Width>*>(y + at) = out;
+  }
+}
+template <class T, class U, int Block, int Width, int Each>
+Competitor conversion(CudaPlace place, U* y, const T* x, std::ptrdiff_t n) {
+  const std::ptrdiff_t of_block = std::ptrdiff_t{Block} * Width * Each;
+  const auto blocks = static_cast<unsigned>((n + of_block - 1) / of_block);
+  return {"blocks of " + std::to_string(Block) + ", " + std::to_string(Width) + " numbers a load, " +
+              std::to_string(Each) + " a thread",
+          [=] {
+            convert_kernel<T, U, Block, Width, Each><<<blocks, Block, 0, stream_of(place)>>>(y, x, n);
+            cuda_finish(place);
+          }};
+}
+
 std::shared_ptr<void> pinned_memory(std::size_t bytes) {
   void* data = nullptr;
   cuda_check(cudaMallocHost(&data, bytes));
@@ -90,6 +126,16 @@ Sweep transpose_from_host(CudaPlace place, T* y, const T* x, std::ptrdiff_t rows
              cuda_finish(place);
            }}};
 }
+
+template <class T, class U>
+Sweep convert_by_hand(CudaPlace place, U* y, const T* x, std::ptrdiff_t n) {
+  return {conversion<T, U, 256, 1, 1>(place, y, x, n), conversion<T, U, 256, 2, 1>(place, y, x, n),
+          conversion<T, U, 256, 2, 2>(place, y, x, n), conversion<T, U, 256, 2, 4>(place, y, x, n),
+          conversion<T, U, 512, 2, 1>(place, y, x, n), conversion<T, U, 512, 2, 2>(place, y, x, n),
+          conversion<T, U, 1024, 2, 1>(place, y, x, n)};
+}
+template Sweep convert_by_hand(CudaPlace, double*, const float*, std::ptrdiff_t);
+template Sweep convert_by_hand(CudaPlace, float*, const double*, std::ptrdiff_t);
 
 #define STRATA_PERF_FOR(T)                                                                   \
   template Sweep transpose_by_hand(CudaPlace, T*, const T*, std::ptrdiff_t, std::ptrdiff_t); \

@@ -1,5 +1,5 @@
-// Competitors of deep_copy on GPUs: the copies of CUDA, and a tiled transpose. Those of hosts are memcpy and
-// common/plain_loops.hpp.
+// Competitors of deep_copy on GPUs: the copies of CUDA, a tiled transpose, and a conversion of numbers. Those
+// of hosts are memcpy and common/plain_loops.hpp.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -23,6 +23,10 @@ Sweep transpose_by_hand(CudaPlace place, T* y, const T* x, std::ptrdiff_t rows, 
 /// The same of an x in pageable memory: cudaMemcpy, then a transpose.
 template <class T>
 Sweep transpose_from_host(CudaPlace place, T* y, const T* x, std::ptrdiff_t rows, std::ptrdiff_t columns);
+
+/// y(i) = x(i) of another type, on the GPU. For T = float and double, U the other one; n a multiple of 4.
+template <class T, class U>
+Sweep convert_by_hand(CudaPlace place, U* y, const T* x, std::ptrdiff_t n);
 
 /// The link between host and GPU: `bytes` of pinned memory at once.
 Ceiling link_ceiling(CudaPlace place, bool to_gpu, std::size_t bytes);

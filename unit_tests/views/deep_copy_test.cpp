@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string>
 
+#include "core/random.hpp"
 #include "test_devices.hpp"
 
 namespace {
@@ -136,6 +137,42 @@ TYPED_TEST(DeepCopy, ScalarsGoToAndComeFromRankZero) {
   deep_copy(x, 4.5);
   deep_copy(result, subview(x, 1));
   EXPECT_EQ(result, 4.5);
+}
+
+// Elements from `first` to `last` of a line and nothing beside, wherever in 16 bytes they begin.
+template <class T, class D>
+void fill_drawn(strata_tests::Random& draw, const T& value, const T& before) {
+  using Line = MDArray<T, D, rank<1>>;
+  const index_t n = draw(0, 4) == 0 ? draw(1, 40'000) : draw(1, 40), first = draw(0, n),
+                last = draw(first, n);
+  const Line x = create<Line>("x", n);
+  const auto host = strata::create_mirror(x);
+  for (index_t i = 0; i < n; ++i) host(i) = before;
+  deep_copy(x, host);
+
+  deep_copy(subview(x, range(first, last)), value);
+
+  const auto found = on_host(x);
+  for (index_t i = 0; i < n; ++i)
+    ASSERT_TRUE(found(i) == (i >= first && i < last ? value : before))
+        << i << " of " << n << ": " << first << " to " << last;
+}
+struct Twelve {
+  int a, b, c;
+  friend bool operator==(const Twelve&, const Twelve&) = default;
+};
+TYPED_TEST(DeepCopy, AValueFillsLinesOfEveryLengthAndBeginning) {
+  using D = TypeParam;
+  strata_tests::Random draw;
+  for (int trial = 0; trial < strata_tests::trials(40) + 1; ++trial) {
+    fill_drawn<signed char, D>(draw, 3, -1);
+    fill_drawn<short, D>(draw, draw(0, 1) ? 0x0101 : 0x1234, -1);
+    fill_drawn<float, D>(draw, draw(0, 1) ? 0.0F : 1.5F, -1.0F);
+    fill_drawn<double, D>(draw, draw(0, 1) ? 0.0 : 1.7, -1.0);
+    fill_drawn<strata::complex<double>, D>(draw, {1.25, -3.5}, {-1.0, 2.0});
+    fill_drawn<Twelve, D>(draw, {1, 2, 3}, {-1, -1, -1});
+    if (this->HasFatalFailure()) return;
+  }
 }
 
 TYPED_TEST(DeepCopy, OnAQueueIsOrderedInIt) {

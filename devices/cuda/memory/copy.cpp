@@ -251,7 +251,9 @@ void CudaQueue::fill(const CopySide& destination, const void* value, std::size_t
     large = placed.memory;
   }
   for (const CopyPiece& piece : pieces) {
-    if (same && piece.kind == CopyKind::Contiguous)
+    // Beyond the caches of GPUs kernels are the faster ones.
+    constexpr index_t most_set_bytes = index_t{64} << 20;
+    if (same && piece.kind == CopyKind::Contiguous && piece.run_bytes <= most_set_bytes)
       check_cuda(cudaMemsetAsync(static_cast<char*>(destination.data) + piece.dst_offset, bytes[0],
                                  static_cast<std::size_t>(piece.run_bytes), stream()),
                  "a fill", here);

@@ -17,6 +17,8 @@ namespace {
 constexpr int tile = 32;
 constexpr int tile_rows = 4;
 constexpr unsigned threads = 256;
+constexpr unsigned line_threads = 512;                 // of a block of fill_line
+constexpr index_t most_line_bytes = index_t{1} << 42;  // 2^29 blocks; there can be 2^31
 
 template <class Unit, class Index>
 __global__ void copy_strided(char* dst, const char* src, const __grid_constant__ Loops loops) {
@@ -71,8 +73,15 @@ __global__ void __launch_bounds__(tile* tile_rows)
   }
 }
 
+struct Unit16 {
+  alignas(16) std::uint64_t words[2];
+};
+
 struct FillValue {
   alignas(16) char bytes[most_fill_bytes];
+};
+struct FillUnit {
+  alignas(16) char bytes[16];
 };
 // Units of a pattern of `period` units, which repeats along the innermost loop.
 template <class Unit>
@@ -89,16 +98,24 @@ __global__ void fill_strided(char* dst, const __grid_constant__ Loops loops,
   }
 }
 
+// The bytes [begin, end) of a line of 16-byte units from `line` on, all alike, one a thread.
+__global__ void __launch_bounds__(line_threads)
+    fill_line(char* line, char* begin, char* end, const __grid_constant__ FillUnit value) {
+  char* const unit = line + 16 * (blockIdx.x * index_t{line_threads} + threadIdx.x);
+  if (unit >= begin && end - unit >= 16) {
+    *reinterpret_cast<Unit16*>(unit) = *reinterpret_cast<const Unit16*>(value.bytes);
+  } else {
+    for (int b = 0; b < 16; ++b)
+      if (unit + b >= begin && unit + b < end) unit[b] = value.bytes[b];
+  }
+}
+
 // The largest unit that divides all of these.
 unsigned unit_of(std::uintptr_t combined) {
   unsigned unit = 16;
   while (unit > 1 && combined % unit != 0) unit /= 2;
   return unit;
 }
-
-struct Unit16 {
-  alignas(16) std::uint64_t words[2];
-};
 
 template <class F>
 void with_unit(unsigned unit, const F& f) {
@@ -124,6 +141,19 @@ Loops loops_of(const CopyPiece& piece, unsigned unit) {
     loops.add(piece.extent[r], piece.dst_stride[r], piece.src_stride[r]);
   if (loops.count == 0) loops.add(1, u, u);
   return loops;
+}
+
+// Of elements that repeat in 16 bytes.
+cudaError_t enqueue_fill_line(cudaStream_t stream, char* begin, char* end, const char* value,
+                              std::size_t element_bytes) {
+  const std::size_t before = reinterpret_cast<std::uintptr_t>(begin) % 16;
+  FillUnit unit;
+  for (std::size_t b = 0; b < 16; ++b) unit.bytes[b] = value[(b + 16 - before) % element_bytes];
+  char* const line = begin - before;
+  constexpr index_t of_block = 16 * index_t{line_threads};
+  const auto blocks = static_cast<unsigned>((end - line + of_block - 1) / of_block);
+  fill_line<<<blocks, line_threads, 0, stream>>>(line, begin, end, unit);
+  return cudaGetLastError();
 }
 
 }  // namespace
@@ -168,6 +198,9 @@ cudaError_t enqueue_copy(cudaStream_t stream, void* destination, const void* sou
 cudaError_t enqueue_fill(cudaStream_t stream, void* destination, const CopyPiece& piece, const void* value,
                          std::size_t element_bytes) {
   char* const dst = static_cast<char*>(destination) + piece.dst_offset;
+  if (piece.kind == CopyKind::Contiguous && 16 % element_bytes == 0 && piece.run_bytes <= most_line_bytes)
+    return enqueue_fill_line(stream, dst, dst + piece.run_bytes, static_cast<const char*>(value),
+                             element_bytes);
   std::uintptr_t combined =
       reinterpret_cast<std::uintptr_t>(dst) | static_cast<std::uintptr_t>(piece.run_bytes);
   for (int r = 0; r < piece.rank; ++r) combined |= static_cast<std::uintptr_t>(piece.dst_stride[r]);
