@@ -145,6 +145,13 @@ struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
   STRATA_FUNCTION BoundViews on_arrays(const ArrayAddresses& arrays) const {
     return {Inserted{}, moved_line(static_cast<const BoundView<I, V>&>(*this).view, arrays.at[I])...};
   }
+  // What item `i` has of them.
+  STRATA_FUNCTION ElementBits bits_at(index_t i) const {
+    return {{bits_of_element(static_cast<const BoundView<I, V>&>(*this).view, i)...}};
+  }
+  bool hold_elements(index_t begin, index_t end) const {
+    return (holds_elements(static_cast<const BoundView<I, V>&>(*this).view, begin, end) && ...);
+  }
   // Whether all share no memory.
   bool are_separate() const {
     const Addresses of[] = {addresses_of(static_cast<const BoundView<I, V>&>(*this).view)...};

@@ -191,6 +191,26 @@ struct FunctorLines {
     with_members<count>(functor, [&](const auto&... member) { (add(member), ...); });
     return share_nothing(of, lines);
   }
+  // What item `i` has of them.
+  STRATA_FUNCTION static ElementBits bits_at(const K& functor, index_t i) {
+    ElementBits all;
+    int lines = 0;
+    const auto add = [&](const auto& member) {
+      using M = std::remove_cvref_t<decltype(member)>;
+      if constexpr (is_plain_line<M>) all.of[lines++] = bits_of_element(member, i);
+    };
+    with_members<count>(functor, [&](const auto&... member) { (add(member), ...); });
+    return all;
+  }
+  static bool hold_elements(const K& functor, index_t begin, index_t end) {
+    bool all = true;
+    const auto look_at = [&](const auto& member) {
+      using M = std::remove_cvref_t<decltype(member)>;
+      if constexpr (is_plain_line<M>) all = all && holds_elements(member, begin, end);
+    };
+    with_members<count>(functor, [&](const auto&... member) { (look_at(member), ...); });
+    return all;
+  }
   // The functor with lines of arrays at other addresses.
   STRATA_FUNCTION static K on_arrays(const K& functor, const ArrayAddresses& arrays) {
     return with_members<count>(functor, [&](const auto&... member) {

@@ -104,9 +104,16 @@ struct KernelTraits {
   static constexpr bool writes_views = is_in_two_steps<K> || Known::writes_views;
   static constexpr bool may_be_separate = Known::may_be_separate;
   static constexpr bool may_reduce_separate = Known::may_reduce_separate;
+  static constexpr bool may_scan_separate = Known::may_scan_separate;
   static constexpr std::size_t item_bytes = Known::item_bytes;
   static constexpr bool has_narrow_lines = Known::has_narrow_lines && !takes_lane_index<K>();
   static bool are_separate(const K& kernel) { return OwnLines::are_separate(kernel); }
+  static bool hold_elements(const K& kernel, index_t begin, index_t end) {
+    return OwnLines::hold_elements(kernel, begin, end);
+  }
+  STRATA_FUNCTION static ElementBits bits_at(const K& kernel, index_t i) {
+    return OwnLines::bits_at(kernel, i);
+  }
   static ArrayAddresses arrays(const K& kernel) { return OwnLines::arrays(kernel); }
   STRATA_FUNCTION static K on_arrays(const K& kernel, const ArrayAddresses& arrays) {
     return OwnLines::on_arrays(kernel, arrays);
@@ -134,10 +141,17 @@ struct KernelTraits<With<K, V...>> {
   static constexpr bool writes_views = writes_views_of<V...>;
   static constexpr bool may_be_separate = Known::may_be_separate;
   static constexpr bool may_reduce_separate = Known::may_reduce_separate;
+  static constexpr bool may_scan_separate = Known::may_scan_separate;
   static constexpr std::size_t item_bytes = Known::item_bytes;
   static constexpr bool has_narrow_lines =
       items_in_flight == 4 && ((is_narrow_line<V>)&&...) && holds_no_address<K>() && !takes_lane_index<K>();
   static bool are_separate(const With<K, V...>& bound) { return bound.views.are_separate(); }
+  static bool hold_elements(const With<K, V...>& bound, index_t begin, index_t end) {
+    return bound.views.hold_elements(begin, end);
+  }
+  STRATA_FUNCTION static ElementBits bits_at(const With<K, V...>& bound, index_t i) {
+    return bound.views.bits_at(i);
+  }
   static ArrayAddresses arrays(const With<K, V...>& bound) { return bound.views.arrays(); }
   STRATA_FUNCTION static With<K, V...> on_arrays(const With<K, V...>& bound, const ArrayAddresses& arrays) {
     return {bound.kernel, bound.views.on_arrays(arrays)};
@@ -267,6 +281,7 @@ struct Body {
   static constexpr bool writes_views = KernelTraits<K>::writes_views;
   static constexpr bool may_be_separate = KernelTraits<K>::may_be_separate;
   static constexpr bool may_reduce_separate = KernelTraits<K>::may_reduce_separate;
+  static constexpr bool may_scan_separate = KernelTraits<K>::may_scan_separate;
   static constexpr std::size_t item_bytes =
       KernelTraits<K>::item_bytes;  // of a line's elements each; 0: not known
   static constexpr ScanStores scan_stores = scan_stores_of<typename KernelTraits<K>::Kernel>();
@@ -274,6 +289,10 @@ struct Body {
   K kernel;
 
   bool are_separate() const { return KernelTraits<K>::are_separate(kernel); }
+  bool hold_elements(index_t begin, index_t end) const {
+    return KernelTraits<K>::hold_elements(kernel, begin, end);
+  }
+  STRATA_FUNCTION ElementBits bits_at(index_t i) const { return KernelTraits<K>::bits_at(kernel, i); }
   ArrayAddresses arrays() const { return KernelTraits<K>::arrays(kernel); }
   STRATA_FUNCTION Body on_arrays(const ArrayAddresses& arrays) const {
     return {KernelTraits<K>::on_arrays(kernel, arrays)};

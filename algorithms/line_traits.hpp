@@ -58,6 +58,12 @@ struct LineTraits {
   // to be read, elements are read ahead anyway.
   static constexpr bool may_be_separate = have_addresses && items_in_flight > 1;
   static constexpr bool may_reduce_separate = have_addresses && writes_views;
+  // A scan: as far as registers hold what 16 items have, of all lines but one, which is only written.
+  static constexpr bool may_scan_separate = [] {
+    std::size_t all = 0, largest = 0;
+    ((all += noted_bytes<V>, largest = noted_bytes<V> > largest ? noted_bytes<V> : largest), ...);
+    return have_addresses && all > largest && all - largest <= 8;
+  }();
   // Streams of numbers of four bytes.
   static constexpr bool has_narrow_lines = items_in_flight == 4 && ((is_narrow_line<V>)&&...);
 };
@@ -66,7 +72,7 @@ struct LineTraits<> {
   static constexpr int items_in_flight = 1;
   static constexpr std::size_t item_bytes = 0;  // not known
   static constexpr bool writes_views = false, may_be_separate = false, may_reduce_separate = false,
-                        has_narrow_lines = false;
+                        may_scan_separate = false, has_narrow_lines = false;
 };
 template <class>
 struct LineTraitsOf;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <strata/core/config.hpp>
+#include <strata/devices/array_addresses.hpp>
 #include <strata/views/view.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -106,6 +107,32 @@ inline bool share_nothing(const Addresses* of, int count) {
     for (int b = 0; b < a; ++b)
       if (of[a].shares_with(of[b])) return false;
   return true;
+}
+
+// The size of a line's elements where ElementBits has them; 0 of lines that are only read, and of elements of
+// more than 8 bytes.
+template <class V>
+inline constexpr std::size_t noted_bytes = 0;
+template <class T, class D, class E, class L, class A>
+inline constexpr std::size_t noted_bytes<View<T, D, E, L, A>> =
+    !std::is_const_v<T> && sizeof(T) <= 8 && (sizeof(T) & (sizeof(T) - 1)) == 0 ? sizeof(T) : 0;
+template <class V>
+STRATA_FUNCTION std::uint64_t bits_of_element(const V& line, index_t i) {
+  constexpr std::size_t bytes = noted_bytes<V>;
+  if constexpr (bytes == 0) {
+    return 0;
+  } else {
+    using Bits =
+        std::conditional_t<bytes == 8, std::uint64_t,
+                           std::conditional_t<bytes == 4, std::uint32_t,
+                                              std::conditional_t<bytes == 2, std::uint16_t, std::uint8_t>>>;
+    return *reinterpret_cast<const Bits*>(&line(i));
+  }
+}
+// Whether a line has all the elements [begin, end).
+template <class V>
+bool holds_elements(const V& line, index_t begin, index_t end) {
+  return begin >= end || (line.begin(0) <= begin && end <= line.end(0));
 }
 
 template <class V>

@@ -202,6 +202,85 @@ TYPED_TEST(SeparateArrays, MayBeEmptyOrNullOrLieBetweenEachOther) {
   for (index_t i = 0; i < n; ++i) ASSERT_EQ(result[static_cast<std::size_t>(i)], 3 * i) << i;
 }
 
+// ---- scans
+
+// The kernel of a scan that is called twice for an item, and reads the same in both calls: one after another,
+// in place, of two arrays, and with the sum before an item.
+enum class Scanned { Copied, InPlace, OfTwo, Exclusive };
+template <class T>
+STRATA_FUNCTION void scan_item(Scanned what, index_t i, auto& x, auto& y, const auto& factor, T& sum,
+                               bool final) {
+  const T before = sum, own = x(i) * factor(0);
+  sum += what == Scanned::OfTwo ? own + y(i) : own;
+  if (!final) return;
+  if (what == Scanned::InPlace) x(i) = sum - own;
+  else if (what == Scanned::OfTwo) y(i) += sum * x(i);
+  else y(i) = what == Scanned::Copied ? sum : before + x(i);
+}
+struct ScanItem {
+  int what;
+  template <class T>
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y, auto factor, T& sum, bool final) const {
+    scan_item(static_cast<Scanned>(what), i, x, y, factor, sum, final);
+  }
+};
+template <class V>
+struct ScanOwnLines {
+  using device_type = typename V::device_type;
+  using T = typename V::value_type;
+  V x, y;
+  T factor_value;
+  int what;
+  STRATA_FUNCTION void operator()(index_t i, T& sum, bool final) const {
+    const auto factor = [&](int) { return factor_value; };
+    scan_item(static_cast<Scanned>(what), i, x, y, factor, sum, final);
+  }
+};
+
+template <class T, class D>
+void scan_drawn(Random& draw, index_t most) {
+  const index_t n = draw(1, most), first = draw(0, n), last = draw(first, n);
+  const int what = static_cast<int>(draw(0, 3)), factor = static_cast<int>(draw(1, 3));
+  // Neighbours in one allocation, or at the same place: both may then be written.
+  const index_t y_at = what < 2 ? draw(0, 1) * n : n;
+  const index_t factors = draw(0, 1) != 0 ? 1 : n;  // shorter than the loop, or as long
+  const auto all = make_vector<T, D>(2 * n, [](index_t i) { return i % 3; });
+  const auto f = make_vector<T, D>(factors, [&](index_t) { return factor; });
+  const auto x = subview(all, range(0, n)), y = subview(all, range(y_at, y_at + n));
+  std::vector<T> expected = values_of(all);
+  T sum{};
+  {
+    const auto raw = [&](index_t at) { return [p = expected.data() + at](index_t i) -> T& { return p[i]; }; };
+    const auto raw_x = raw(0), raw_y = raw(y_at);
+    const auto raw_factor = [&](int) { return static_cast<T>(factor); };
+    for (index_t i = first; i < last; ++i)
+      scan_item(static_cast<Scanned>(what), i, raw_x, raw_y, raw_factor, sum, true);
+  }
+
+  T total{};
+  if (draw(0, 1) != 0) {
+    parallel_scan(range(first, last), with(ScanItem{what}, x, y, f), Sum(total));
+  } else {
+    using V = std::remove_cvref_t<decltype(x)>;
+    parallel_scan(range(first, last), ScanOwnLines<V>{x, y, static_cast<T>(factor), what}, Sum(total));
+  }
+
+  ASSERT_EQ(total, sum) << n << " " << first << " " << last << " " << what << " " << y_at;
+  ASSERT_EQ(values_of(all), expected) << n << " " << first << " " << last << " " << what << " " << y_at;
+}
+TYPED_TEST(SeparateArrays, AreScannedAsItemsOneAfterTheOtherWhicheverShareMemory) {
+  using D = TypeParam;
+  Random draw;
+  for (int trial = 0; trial < trials(20) + 1; ++trial) {
+    const index_t most = draw(0, 3) == 0 ? many<D>() / 8 : 30'000;
+    scan_drawn<double, D>(draw, most);
+    scan_drawn<float, D>(draw, 2000);  // sums are exact
+    scan_drawn<int, D>(draw, most);
+    scan_drawn<std::int64_t, D>(draw, most);
+    if (this->HasFatalFailure()) return;
+  }
+}
+
 // With a number that it keeps, and without: the passes of nvcc choose the same kernel.
 template <class D>
 void add_by_lambdas(const Vector<int, D>& y, const Vector<int, D>& x) {

@@ -98,6 +98,12 @@ struct CudaKernelLaunch : CudaForLaunch {
   static void scan_range(const LaunchInfo& info, const ChunkRange& range, const Body& body,
                          const Reducer& reducer, const Finish& finish,
                          const typename Reducer::value_type& start) {
+    if constexpr (Body::may_scan_separate) {
+      using Work = CudaScan<SeparateBody<Body>, Reducer, Finish>;
+      if constexpr (Work::keeps_elements && travels_with_arrays<Work>)
+        if (body.are_separate() && body.hold_elements(range.begin, range.end))
+          return cuda_scan(info, range, SeparateBody<Body>(body), reducer, finish, start);
+    }
     cuda_scan(info, range, body, reducer, finish, start);
   }
 

@@ -8,14 +8,17 @@
 //   4. each thread goes over its run again, leaving prefixes in shared memory
 //   5. the kernel is called with the prefixes, or, if it has a call for that, stores them
 //
-// In 1 and 5 neighbouring threads have neighbouring items, which need few accesses to memory. Values of more
-// than 8 bytes would fill shared memory: there a thread calls the kernel for its run's items one after the
-// other, without 1 and 4.
+// In 1 and 5 neighbouring threads have neighbouring items, which need few accesses to memory. Where arrays
+// are separate, the elements that a call reads in 1 are still in registers in 5. Values of more than 8 bytes
+// would fill shared memory: there a thread calls the kernel for its run's items one after the other, without
+// 1 and 4.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/scan_order.hpp>
 #include <strata/devices/cuda/launch/block_check.hpp>
+#include <strata/devices/cuda/launch/kept_elements.hpp>
+#include <strata/devices/cuda/launch/reduce_nodes.hpp>
 #include <strata/devices/cuda/launch/scan_states.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -59,6 +62,7 @@ struct CudaScan {
   // Blocks of a multiprocessor that registers shall allow for. A kernel that reads its items again finds more
   // of them in the cache where there are fewer blocks, whose shared memory is taken from it.
   static constexpr bool reads_again = Body::scan_stores == ScanStores::Nothing;
+  static constexpr bool keeps_elements = is_separate<Body>() && exchanges && reads_again;
   static constexpr int resident_blocks = !exchanges ? 1 : reads_again && sizeof(T) > 4 ? 2 : 3;
   static_assert(scan_runs == warp_lanes);
   static_assert(sizeof(T) <= 16000,
@@ -72,17 +76,38 @@ struct CudaScan {
   CudaCheck check;
 
   __device__ void run() const {
-    const int lane = static_cast<int>(threadIdx.x % warp_lanes);
-    const int warp = static_cast<int>(threadIdx.x / warp_lanes);
     const index_t tile = take_tile();
     const BlockItems items =
         all.begin < all.end ? items_of_scan_tile(all.first + tile, all.begin, all.end) : BlockItems{0, 0};
     const int count = static_cast<int>(items.end - items.begin);
+    if constexpr (keeps_elements)
+      if (count == scan_tile) return run_tile<true>(tile, items.begin, scan_tile);
+    run_tile<false>(tile, items.begin, count);
+  }
+  __device__ CudaScan on_arrays(const ArrayAddresses& arrays) const {
+    return {body.on_arrays(arrays), reducer, finish, all, host, check};
+  }
+
+ private:
+  // The items of a warp, and what each of a thread's had when it was called first.
+  struct Mine {
+    index_t from;
+    int count;
+  };
+  using KeptElements = KeptOfItems<scan_run>;
+
+  // `IsWhole`: of a tile that has all its items. The kernel is then called twice for each of 16 items without
+  // a condition between, and finds what it read.
+  template <bool IsWhole>
+  __device__ void run_tile(index_t tile, index_t begin, int count) const {
+    const int lane = static_cast<int>(threadIdx.x % warp_lanes);
+    const int warp = static_cast<int>(threadIdx.x / warp_lanes);
     const int before_warp = warp * scan_block;
-    const Mine mine{items.begin + before_warp, clamped(count - before_warp, scan_block)};
+    const Mine mine{begin + before_warp, IsWhole ? scan_block : clamped(count - before_warp, scan_block)};
+    std::conditional_t<IsWhole, KeptElements, NothingKept> kept;
 
     T sum, before_run;
-    sum_of_run(mine, sum);
+    sum_of_run(mine, sum, kept);
     scan_runs_of_warp(sum, before_run);
     T* const warp_sums = sums_of_warps(tile);
     if (lane == (mine.count - 1) / scan_run && mine.count > 0) warp_sums[warp] = sum;
@@ -96,16 +121,10 @@ struct CudaScan {
     T prefix = of_tiles_before;
     if (warp > 0) reducer.join(prefix, before);
     if (lane > 0) reducer.join(prefix, before_run);
-    finish_run(mine, prefix);
+    finish_run(mine, prefix, kept);
     end(tile, of_tiles_before, whole, count);
   }
 
- private:
-  // The items of a warp.
-  struct Mine {
-    index_t from;
-    int count;
-  };
   // Loads in flight of a thread, for which it has registers.
   static constexpr int batch = resident_blocks < 3 || sizeof(T) <= 4 ? 16 : 8;
   static_assert(scan_run % batch == 0);
@@ -143,11 +162,13 @@ struct CudaScan {
     return tile;
   }
 
-  __device__ void sum_of_run(const Mine& mine, T& sum) const {
+  template <class Kept>
+  __device__ void sum_of_run(const Mine& mine, T& sum, Kept& kept) const {
     reducer.init(sum);
     const int length = run_length(mine);
     if constexpr (exchanges) {
-      put_contributions(mine);
+      put_contributions(mine, kept);
+      __syncwarp();
       const T* const own = run_in_exchange();
       if (has_whole_run(mine)) {
         sum = own[0];
@@ -163,7 +184,21 @@ struct CudaScan {
     }
   }
 
-  __device__ void put_contributions(const Mine& mine) const {
+  __device__ void put_contributions(const Mine& mine, KeptElements& kept) const {
+    const int lane = static_cast<int>(threadIdx.x % warp_lanes);
+    T* const values = exchange();
+    T value[scan_run];
+#pragma unroll
+    for (int b = 0; b < scan_run; ++b) {
+      const index_t i = mine.from + lane + b * warp_lanes;
+      kept.keep(b, body, i);
+      reducer.init(value[b]);
+      body(i, value[b], false);
+    }
+#pragma unroll
+    for (int b = 0; b < scan_run; ++b) values[ScanExchange<T>::place(lane + b * warp_lanes)] = value[b];
+  }
+  __device__ void put_contributions(const Mine& mine, NothingKept&) const {
     const int lane = static_cast<int>(threadIdx.x % warp_lanes);
     T* const values = exchange();
     int k = lane;
@@ -184,7 +219,6 @@ struct CudaScan {
       body(mine.from + k, value, false);
       values[ScanExchange<T>::place(k)] = value;
     }
-    __syncwarp();
   }
 
   // `sum` becomes that of the runs up to and with the lane's; `before`, but of the first lane, that of those
@@ -239,7 +273,8 @@ struct CudaScan {
   }
 
   // Calls the kernel for the items of the thread's run; `prefix` is the sum before them.
-  __device__ void finish_run(const Mine& mine, T& prefix) const {
+  template <class Kept>
+  __device__ void finish_run(const Mine& mine, T& prefix, const Kept& kept) const {
     const int length = run_length(mine);
     if constexpr (exchanges) {
       T* const own = run_in_exchange();
@@ -250,7 +285,7 @@ struct CudaScan {
         for (int k = 0; k < length; ++k) put_prefix(own[k], prefix);
       }
       __syncwarp();
-      call_with_prefixes(mine);
+      call_with_prefixes(mine, kept);
     } else {
       const index_t from = run_begin(mine);
       for (int k = 0; k < length; ++k) body(from + k, prefix, true);
@@ -263,7 +298,18 @@ struct CudaScan {
     reducer.join(prefix, contribution);
     if constexpr (Body::scan_stores == ScanStores::Through) place = prefix;
   }
-  __device__ void call_with_prefixes(const Mine& mine) const {
+  __device__ void call_with_prefixes(const Mine& mine, const KeptElements& kept) const {
+    const int lane = static_cast<int>(threadIdx.x % warp_lanes);
+    const T* const values = exchange();
+#pragma unroll
+    for (int b = 0; b < scan_run; ++b) kept.assume_unchanged(b, body, mine.from + lane + b * warp_lanes);
+#pragma unroll
+    for (int b = 0; b < scan_run; ++b) {
+      T value = values[ScanExchange<T>::place(lane + b * warp_lanes)];
+      call_final(mine.from + lane + b * warp_lanes, value);
+    }
+  }
+  __device__ void call_with_prefixes(const Mine& mine, const NothingKept&) const {
     const int lane = static_cast<int>(threadIdx.x % warp_lanes);
     const T* const values = exchange();
     int k = lane;

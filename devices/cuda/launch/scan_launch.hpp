@@ -8,19 +8,39 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
+// `Scan` is a CudaScan or a CudaLookbackScan.
 template <class Scan, class Parameters>
 __global__ void __launch_bounds__(Scan::threads, Scan::resident_blocks)
-    cuda_ordered_scan(const __grid_constant__ Parameters parameters) {
+    cuda_scan_tiles(const __grid_constant__ Parameters parameters) {
   if (enter_block(parameters.check)) work_of(parameters).run();
 }
-template <class Scan, class Parameters>
-__global__ void __launch_bounds__(Scan::threads, 4)
-    cuda_lookback_scan(const __grid_constant__ Parameters parameters) {
-  if (enter_block(parameters.check)) work_of(parameters).run();
+// The same for arrays that are separate.
+template <class Scan>
+__global__ void __launch_bounds__(Scan::threads, Scan::resident_blocks)
+    cuda_scan_separate(const __grid_constant__ Scan scan, void* __restrict__ a, void* __restrict__ b,
+                       void* __restrict__ c, void* __restrict__ d, void* __restrict__ e, void* __restrict__ f,
+                       void* __restrict__ g, void* __restrict__ h) {
+  if (enter_block(scan.check)) scan.on_arrays({{a, b, c, d, e, f, g, h}}).run();
+}
+
+template <class Scan>
+void launch_tiles(CudaLaunch& launch, CudaQueue& queue, index_t tiles, const Scan& scan) {
+  CudaGrid grid = cuda_line(tiles, Scan::threads);
+  grid.shared_bytes = Scan::shared_bytes;
+  const auto run = [&](CudaKernel& kernel, const auto& parameters, const ArrayAddresses* arrays) {
+    if (grid.shared_bytes > 0) cuda_allow_shared(queue, kernel, grid.shared_bytes);
+    launch.run(kernel, grid, &parameters, false, arrays);
+  };
+  if constexpr (Scan::keeps_elements) {
+    const ArrayAddresses arrays = scan.body.arrays();
+    run(cuda_kernel<&cuda_scan_separate<Scan>>(), scan, &arrays);
+  } else {
+    run(cuda_kernel<&cuda_scan_tiles<Scan, ParametersOf<Scan>>>(), parameters_of(launch, scan), nullptr);
+  }
 }
 
 template <class Body, class Reducer, class Finish>
-void launch_lookback_scan(CudaLaunch& launch, const ChunkRange& range, const Body& body,
+void launch_lookback_scan(CudaQueue& queue, CudaLaunch& launch, const ChunkRange& range, const Body& body,
                           const Reducer& reducer, const Finish& finish,
                           const typename Reducer::value_type& start, const CudaHostSlot& host) {
   using Work = CudaLookbackScan<Body, Reducer, Finish>;
@@ -32,11 +52,10 @@ void launch_lookback_scan(CudaLaunch& launch, const ChunkRange& range, const Bod
     states = launch.scratch(bytes);
     launch.clear(states.partials, bytes);
   }
-  const auto parameters = parameters_of(
-      launch, Work{body, reducer, finish, range.begin, count, start,
-                   static_cast<typename Work::Tile*>(states.partials), states.counter, host, launch.check()});
-  launch.run(cuda_kernel<&cuda_lookback_scan<Work, ParametersOf<Work>>>(), cuda_line(tiles, Work::threads),
-             &parameters);
+  launch_tiles(
+      launch, queue, tiles,
+      Work{body, reducer, finish, range.begin, count, start,
+           static_cast<typename Work::Tile*>(states.partials), states.counter, host, launch.check()});
 }
 
 template <class Body, class Reducer, class Finish>
@@ -62,12 +81,7 @@ void launch_ordered_scan(CudaQueue& queue, CudaLaunch& launch, const ChunkRange&
     all.taken = scratch.counter;
     if (all.tiles > 1) launch.clear(memory, states_at + Work::States::cleared_bytes(all.tiles));
   }
-  CudaKernel& kernel = cuda_kernel<&cuda_ordered_scan<Work, ParametersOf<Work>>>();
-  CudaGrid grid = cuda_line(all.tiles, Work::threads);
-  grid.shared_bytes = Work::shared_bytes;
-  cuda_allow_shared(queue, kernel, Work::shared_bytes);
-  const auto parameters = parameters_of(launch, Work{body, reducer, finish, all, host, launch.check()});
-  launch.run(kernel, grid, &parameters);
+  launch_tiles(launch, queue, all.tiles, Work{body, reducer, finish, all, host, launch.check()});
 }
 
 template <class Body, class Reducer, class Finish>
@@ -79,8 +93,9 @@ void cuda_scan(const LaunchInfo& info, const ChunkRange& range, const Body& body
   CudaLaunch launch(queue, EventKind::BeginScan, info, count);
   CudaHostSlot host{};
   if constexpr (Finish::waits) host = launch.host_slot(sizeof(T));
-  if constexpr (joins_exactly<T> && sizeof(T) <= 8 && Body::scan_stores == ScanStores::Nothing)
-    launch_lookback_scan(launch, range, body, reducer, finish, start, host);
+  if constexpr (joins_exactly<T> && sizeof(T) <= 8 && Body::scan_stores == ScanStores::Nothing &&
+                !is_separate<Body>())
+    launch_lookback_scan(queue, launch, range, body, reducer, finish, start, host);
   else launch_ordered_scan(queue, launch, range, body, reducer, finish, start, host);
   if constexpr (Finish::waits) {
     T total;

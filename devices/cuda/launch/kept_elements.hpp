@@ -1,0 +1,33 @@
+// What a kernel that is called twice for an item, as that of a scan, finds in registers in the second call.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <strata/core/config.hpp>
+#include <strata/devices/array_addresses.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// The elements that items of a thread had when the kernel was called for them first, where arrays are
+/// separate. Until all have been called for the last time no other call changes what one of them reads: a
+/// compiler that is told so takes it from registers. What they do not read it does not load.
+template <int Items>
+class KeptOfItems {
+ public:
+  template <class Body>
+  __device__ void keep(int number, const Body& body, index_t i) {
+    of_[number] = body.bits_at(i);
+  }
+  template <class Body>
+  __device__ void assume_unchanged(int number, const Body& body, index_t i) const {
+    const ElementBits now = body.bits_at(i);
+#pragma unroll
+    for (int line = 0; line < ArrayAddresses::most; ++line)
+      __builtin_assume(now.of[line] == of_[number].of[line]);
+  }
+
+ private:
+  ElementBits of_[Items];
+};
+struct NothingKept {};
+
+}  // namespace strata::inline STRATA_ABI::detail
