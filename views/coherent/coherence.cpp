@@ -284,7 +284,11 @@ QueueState& Coherence::queue_for(MemoryId from, MemoryId to, index_t bytes, cons
     if (is_upload && line.memory == to && (is_short || line.takes_long_copies()) &&
         !tracker.waits_elsewhere(*line.queue, after))
       return *line.queue;
-  if (is_short) {
+  // One queue's wait for another takes some microseconds more, a large part of what copies of up to a
+  // megabyte take; kernels that other threads enqueue come after them.
+  constexpr double most_starts = 8;
+  if (is_short ||
+      (lines.host_waits && memories.links().is_short(from, to, static_cast<double>(bytes) / most_starts))) {
     if (lines.kernels != nullptr && !tracker.waits_elsewhere(*lines.kernels, after)) return *lines.kernels;
     QueueState* const last =
         is_upload || !lines.after_kernels ? nullptr : tracker.queue_that_ends_with(after);
