@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/random.hpp"
 #include "test_devices.hpp"
 
 namespace {
@@ -156,6 +157,45 @@ TYPED_TEST(QueueTest, ACopyToTheDeviceBringsWhatFunctionsBeforeItWrite) {
     copying.wait();
     EXPECT_EQ(elements(few), (std::vector<int>{3 * k + 1, 3 * k + 2, 3 * k + 3}));
   }
+}
+
+// What each has enqueued is there for readers on another queue, which nothing else orders after it.
+TYPED_TEST(QueueTest, WaitsOfSeveralThreadsEndWhenTheWorkOfEachIsDone) {
+  using D = TypeParam;
+  using Array = typename TestFixture::Array;
+  const Queue<D> queue;
+  std::atomic<int> wrong = 0;
+  const auto work = [&](int number) {
+    Random draw;
+    const Queue<D> reader;
+    const index_t most = is_asynchronous<D> && !std::is_same_v<D, Emulated>
+                             ? 8'000'000
+                             : 20'000;  // some take longer than a thread polls for their end
+    const auto x = create<Array>("x", most), host = create<Array>("x", 1);
+    for (int k = 1; k <= trials(60) + 1; ++k) {
+      const int value = 1000 * number + k;
+      const index_t n = draw(0, 3) == 0 ? most : draw(1, 1000);
+      parallel_for(on(queue), n, with(Set{value}, x));
+      switch (draw(0, 2)) {
+        case 0:
+          queue.wait();
+          break;
+        case 1:
+          queue.record().wait();
+          break;
+        default:
+          wait(D{});
+      }
+      deep_copy(reader, host, subview(x, range(n - 1, n)));
+      reader.wait();
+      if (elements(host)[0] != value) ++wrong;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int number = 0; number < 3; ++number) threads.emplace_back(work, number);
+  for (std::thread& thread : threads) thread.join();
+
+  EXPECT_EQ(wrong, 0);
 }
 
 TYPED_TEST(QueueTest, EventThatWasNeverRecordedIsComplete) {
