@@ -62,7 +62,7 @@ void launch_for(const char* label, const Where& where, const R& work, const K& k
       using B = BodyFor<D, typename W::tag, Compiled, W::rank>;
       Capture views = bound;
       CaptureScope scope(views);
-      const B body{static_cast<const Compiled&>(kernel)};
+      const B body{static_cast<Compiled>(kernel)};
       scope.end();
       const LaunchInfo info =
           make_info<D>(label, where, views, typeid(FunctorOf<K>).name(), tag_type<typename W::tag>());

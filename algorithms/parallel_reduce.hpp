@@ -100,7 +100,7 @@ void launch_reduce_with(const char* label, const Where& where, const R& work, co
     using Inner = BodyFor<D, typename W::tag, Compiled, W::rank>;
     Capture views = make_capture<D>();
     CaptureScope scope(views);
-    const auto body = Reducing::body(Inner{static_cast<const Compiled&>(kernel)});
+    const auto body = Reducing::body(Inner{static_cast<Compiled>(kernel)});
     const auto reducer = reducing.template reducer<KernelCallOf<D>>();
     const auto finish = finish_by<KernelCallOf<D>>(reducing.finish());
     scope.end();

@@ -63,7 +63,7 @@ void launch_scan_with(const char* label, const Where& where, const R& work, cons
     using B = BodyFor<D, typename W::tag, Compiled, 1, typename D::index_type>;
     Capture views = make_capture<D>();
     CaptureScope scope(views);
-    const B body{static_cast<const Compiled&>(kernel)};
+    const B body{static_cast<Compiled>(kernel)};
     const Reducer kept_reducer = reducer;
     const auto kept_finish = finish_by<KernelCallOf<D>>(finish);
     scope.end();
