@@ -60,7 +60,7 @@ struct LineTraits {
   static constexpr bool may_reduce_separate = have_addresses && writes_views;
   // A scan: as far as registers hold what 16 items have, of all lines but one, which is only written.
   static constexpr bool may_scan_separate = [] {
-    std::size_t all = 0, largest = 0;
+    int all = 0, largest = 0;  // nvcc warns of sizes that are compared with 0
     ((all += noted_bytes<V>, largest = noted_bytes<V> > largest ? noted_bytes<V> : largest), ...);
     return have_addresses && all > largest && all - largest <= 8;
   }();

@@ -112,13 +112,13 @@ inline bool share_nothing(const Addresses* of, int count) {
 // The size of a line's elements where ElementBits has them; 0 of lines that are only read, and of elements of
 // more than 8 bytes.
 template <class V>
-inline constexpr std::size_t noted_bytes = 0;
+inline constexpr int noted_bytes = 0;
 template <class T, class D, class E, class L, class A>
-inline constexpr std::size_t noted_bytes<View<T, D, E, L, A>> =
-    !std::is_const_v<T> && sizeof(T) <= 8 && (sizeof(T) & (sizeof(T) - 1)) == 0 ? sizeof(T) : 0;
+inline constexpr int noted_bytes<View<T, D, E, L, A>> =
+    !std::is_const_v<T> && sizeof(T) <= 8 && alignof(T) == sizeof(T) ? static_cast<int>(sizeof(T)) : 0;
 template <class V>
 STRATA_FUNCTION std::uint64_t bits_of_element(const V& line, index_t i) {
-  constexpr std::size_t bytes = noted_bytes<V>;
+  constexpr int bytes = noted_bytes<V>;
   if constexpr (bytes == 0) {
     return 0;
   } else {
