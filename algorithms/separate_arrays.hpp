@@ -109,13 +109,16 @@ inline bool share_nothing(const Addresses* of, int count) {
   return true;
 }
 
-// The size of a line's elements where ElementBits has them; 0 of lines that are only read, and of elements of
-// more than 8 bytes.
+// The size of a line's elements where ElementBits has them; 0 of lines that are read through a cache, whose
+// loads a compiler does not replace, and of elements of more than 8 bytes.
 template <class V>
 inline constexpr int noted_bytes = 0;
 template <class T, class D, class E, class L, class A>
 inline constexpr int noted_bytes<View<T, D, E, L, A>> =
-    !std::is_const_v<T> && sizeof(T) <= 8 && alignof(T) == sizeof(T) ? static_cast<int>(sizeof(T)) : 0;
+    std::is_same_v<typename WithoutOwnership<A>::type, Unmanaged<DefaultAccess>> && sizeof(T) <= 8 &&
+            alignof(T) == sizeof(T)
+        ? static_cast<int>(sizeof(T))
+        : 0;
 template <class V>
 STRATA_FUNCTION std::uint64_t bits_of_element(const V& line, index_t i) {
   constexpr int bytes = noted_bytes<V>;

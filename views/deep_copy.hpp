@@ -63,6 +63,14 @@ void fill_on(QueueState* queue, const D& destination, const typename D::value_ty
 
 template <class>
 inline constexpr bool is_no_side = false;
+template <class T>
+void refuse_side() {
+  static_assert(
+      is_no_side<T>,
+      "strata: deep_copy: an argument is neither a view nor a value of its elements: you wrote "
+      "deep_copy(x, v) of a std::vector, a pointer or a coherent array; write a view of the memory, "
+      "deep_copy(x, MDArray<double, Serial, rank<1>>(v.data(), n)), or x.read().view() of a coherent array");
+}
 
 }  // namespace detail
 
@@ -107,19 +115,19 @@ requires(!AnyView<T> && S::extents_type::max_rank_value == 0) void deep_copy(T& 
 template <AnyView D, class S>
 requires(!AnyView<S> && !std::is_convertible_v<const S&, typename D::value_type>) void deep_copy(const D&,
                                                                                                  const S&) {
-  static_assert(
-      detail::is_no_side<S>,
-      "strata: deep_copy: an argument is neither a view nor a value of its elements: you wrote "
-      "deep_copy(x, v) of a std::vector, a pointer or a coherent array; write a view of the memory, "
-      "deep_copy(x, MDArray<double, Serial, rank<1>>(v.data(), n)), or x.read().view() of a coherent array");
+  detail::refuse_side<S>();
 }
 template <class D, AnyView S>
 requires(!AnyView<D> && S::extents_type::max_rank_value != 0) void deep_copy(const D&, const S&) {
-  static_assert(
-      detail::is_no_side<D>,
-      "strata: deep_copy: an argument is neither a view nor a value of its elements: you wrote "
-      "deep_copy(x, v) of a std::vector, a pointer or a coherent array; write a view of the memory, "
-      "deep_copy(x, MDArray<double, Serial, rank<1>>(v.data(), n)), or x.read().view() of a coherent array");
+  detail::refuse_side<D>();
 }
+template <class Q, AnyView D, class S>
+requires(!AnyView<S> &&
+         !std::is_convertible_v<const S&, typename D::value_type>) void deep_copy(const Queue<Q>&, const D&,
+                                                                                  const S&) {
+  detail::refuse_side<S>();
+}
+template <class Q, class D, AnyView S>
+requires(!AnyView<D>) void deep_copy(const Queue<Q>&, const D&, const S&) { detail::refuse_side<D>(); }
 
 }  // namespace strata::inline STRATA_ABI

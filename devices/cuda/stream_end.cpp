@@ -28,7 +28,7 @@ WriteValue driver_write_value() {
 
 }  // namespace
 
-std::uint32_t CudaStreamEnd::ask(CudaInstance& gpu, cudaStream_t stream) noexcept {
+std::uint32_t CudaStreamEnd::ask(CudaInstance& gpu, cudaStream_t stream) {
   const WriteValue write = gpu.has_concurrent_managed_access() ? driver_write_value() : nullptr;
   if (write == nullptr) return 0;
   // Numbers are written in their order.

@@ -19,7 +19,7 @@ class CudaStreamEnd {
  public:
   /// Enqueues the write of the next number, and returns that; 0 where the GPU's driver does not do it, or the
   /// host may touch managed memory only after a wait of the driver.
-  std::uint32_t ask(CudaInstance& gpu, cudaStream_t stream) noexcept;
+  std::uint32_t ask(CudaInstance& gpu, cudaStream_t stream);
   /// Whether the stream has written that number, or a later one. Never true after a failure.
   bool has_passed(std::uint32_t number) const {
     return static_cast<std::int32_t>(__atomic_load_n(word_, __ATOMIC_ACQUIRE) - number) >= 0;
