@@ -223,7 +223,18 @@ requires(KernelTraits<K>::has_narrow_lines) struct LanesFor<LaneIndex<Lanes>, K>
   using type = LaneIndex<2 * Lanes>;
 };
 template <class D, class K>
-using AnyIndexFor = typename LanesFor<typename D::index_type, K>::type;
+struct AnyIndexOn {
+  using type = typename LanesFor<typename D::index_type, K>::type;
+};
+// Device D for scans: their runs begin at any item, and more of them at one of eight than of sixteen.
+template <class D>
+struct ScanLanes;
+template <class D, class K>
+struct AnyIndexOn<ScanLanes<D>, K> {
+  using type = typename D::index_type;
+};
+template <class D, class K>
+using AnyIndexFor = typename AnyIndexOn<D, K>::type;
 
 // The index type with which a kernel on device `D` is called in a one-dimensional range.
 template <class D, class K>

@@ -48,19 +48,19 @@ void launch_scan_with(const char* label, const Where& where, const R& work, cons
   static_assert(check_kernel<Where, K>());
   static_assert(W::rank == 1, "strata: a scan: the range has one dimension");
   using Common = CommonKernel<K>;
-  using Compiled = std::conditional_t<can_call<D, typename W::tag, Common, 1, T&, bool>, Common, K>;
-  constexpr bool callable = can_call<D, typename W::tag, Compiled, 1, T&, bool>;
+  using Lanes = ScanLanes<D>;
+  using Compiled = std::conditional_t<can_call<Lanes, typename W::tag, Common, 1, T&, bool>, Common, K>;
+  constexpr bool callable = can_call<Lanes, typename W::tag, Compiled, 1, T&, bool>;
   if constexpr (!callable) {
     using Given = Views<num_views<K>>;
-    static_cast<void>(std::conditional_t<takes_no_index<D, typename W::tag, Compiled, 1, T&, bool>,
+    static_cast<void>(std::conditional_t<takes_no_index<Lanes, typename W::tag, Compiled, 1, T&, bool>,
                                          IndexOfKernel<Indices<1>, Given>, KernelOfScan<Given>>::is_right);
   }
   if constexpr (callable) {
-    static_assert(!loses_values<D, typename W::tag, Compiled, 1, T&, bool>,
+    static_assert(!loses_values<Lanes, typename W::tag, Compiled, 1, T&, bool>,
                   "strata: the kernel of a scan takes its value by value, so that what it adds is lost: you "
                   "wrote `double sum` or `auto sum`; write `double& sum` or `auto& sum`");
-    // Runs of a scan begin at any item, and more of them at one of eight than of sixteen.
-    using B = BodyFor<D, typename W::tag, Compiled, 1, typename D::index_type>;
+    using B = BodyFor<D, typename W::tag, Compiled, 1, AnyIndexFor<Lanes, Compiled>>;
     Capture views = make_capture<D>();
     CaptureScope scope(views);
     const B body{static_cast<Compiled>(kernel)};
