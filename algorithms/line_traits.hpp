@@ -58,7 +58,7 @@ struct LineTraits {
   // to be read, elements are read ahead anyway.
   static constexpr bool may_be_separate = have_addresses && items_in_flight > 1;
   static constexpr bool may_reduce_separate = have_addresses && writes_views;
-  // A scan: as far as registers hold what 16 items have, of all lines but one, which is only written.
+  // A scan: as far as registers hold what 16 items have, of all lines but the largest; one is only written.
   static constexpr bool may_scan_separate = [] {
     int all = 0, largest = 0;  // nvcc warns of sizes that are compared with 0
     ((all += noted_bytes<V>, largest = noted_bytes<V> > largest ? noted_bytes<V> : largest), ...);

@@ -135,7 +135,7 @@ STRATA_FUNCTION std::uint64_t bits_of_element(const V& line, index_t i) {
 // Whether a line has all the elements [begin, end).
 template <class V>
 bool holds_elements(const V& line, index_t begin, index_t end) {
-  return begin >= end || (line.begin(0) <= begin && end <= line.end(0));
+  return begin >= end || (line.data() != nullptr && line.begin(0) <= begin && end <= line.end(0));
 }
 
 template <class V>

@@ -128,6 +128,16 @@ requires(!AnyView<S> &&
   detail::refuse_side<S>();
 }
 template <class Q, class D, AnyView S>
-requires(!AnyView<D>) void deep_copy(const Queue<Q>&, const D&, const S&) { detail::refuse_side<D>(); }
+requires(!AnyView<D> && S::extents_type::max_rank_value != 0) void deep_copy(const Queue<Q>&, const D&,
+                                                                             const S&) {
+  detail::refuse_side<D>();
+}
+/// Nor does this: what is read on a queue is there later.
+template <class Q, class T, AnyView S>
+requires(!AnyView<T> && S::extents_type::max_rank_value == 0) void deep_copy(const Queue<Q>&, T&, const S&) {
+  static_assert(detail::is_no_side<T>,
+                "strata: deep_copy: a value is read into a variable on a queue: you wrote deep_copy(queue, "
+                "number, view); write deep_copy(number, view), which waits, or a view of the variable");
+}
 
 }  // namespace strata::inline STRATA_ABI

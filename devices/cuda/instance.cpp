@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <chrono>
 #include <string>
 
 #include <strata/core/bytes.hpp>
@@ -15,7 +14,6 @@
 #include <strata/devices/cuda/memory/managed_blocks.hpp>
 #include <strata/devices/cuda/queue.hpp>
 #include <strata/devices/cuda/watching.hpp>
-#include <strata/devices/host/pause.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -241,23 +239,11 @@ void CudaInstance::synchronize() {
   }
   if (streams.empty()) return;
   const CudaDeviceScope scope(index_);
-  for (CudaStream* const stream : streams) check_cuda(wait_for(*stream), "waiting for a GPU", index_);
-}
-
-cudaError_t CudaInstance::wait_for(CudaStream& stream) {
-  constexpr auto long_enough = std::chrono::microseconds(50);
-  const std::uint64_t submitted = stream.submissions();
-  cudaError_t state = cudaStreamQuery(stream.stream);
-  if (state == cudaErrorNotReady && !stream.adopted) {
-    const auto begin = std::chrono::steady_clock::now();
-    if (const std::uint32_t end = stream.end.ask(*this, stream.stream); end != 0) do {
-        if (stream.end.has_passed(end)) state = cudaSuccess;
-        pause_processor();
-      } while (state == cudaErrorNotReady && std::chrono::steady_clock::now() - begin < long_enough);
+  for (CudaStream* const stream : streams) {
+    const std::uint64_t submitted = stream->submissions();
+    check_cuda(cudaStreamSynchronize(stream->stream), "waiting for a GPU", index_);
+    stream->note_ended(submitted);
   }
-  if (state == cudaErrorNotReady) state = cudaStreamSynchronize(stream.stream);
-  if (state == cudaSuccess) stream.note_ended(submitted);
-  return state;
 }
 
 void CudaInstance::wait_all() {

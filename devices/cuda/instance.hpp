@@ -26,7 +26,6 @@
 #include <strata/devices/cuda/memory/memory_pool.hpp>
 #include <strata/devices/cuda/memory/slab_heap.hpp>
 #include <strata/devices/cuda/memory/virtual_memory.hpp>
-#include <strata/devices/cuda/stream_end.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -72,12 +71,11 @@ class CudaMemory final : public DeviceInstance {
 /// A stream of the instance; queues borrow them and give them back, with work under way or not.
 struct CudaStream {
   cudaStream_t stream = nullptr;
-  bool adopted = false;        // not owned
-  bool has_outsiders = false;  // others may enqueue work of which we do not know; atomic in use
-  bool lent = false;           // a queue has it
-  bool helper = false;         // its work is waited for by that of the queue's stream
-  bool reaches_peers = false;  // it has copied from or to another GPU
-  CudaStreamEnd end;
+  bool adopted = false;         // not owned
+  bool has_outsiders = false;   // others may enqueue work of which we do not know; atomic in use
+  bool lent = false;            // a queue has it
+  bool helper = false;          // its work is waited for by that of the queue's stream
+  bool reaches_peers = false;   // it has copied from or to another GPU
   std::uint64_t submitted = 0;  // operations; these are atomics in use
   std::uint64_t retired = 0;    // of them, those known to use no memory any more
   std::uint64_t ended = 0;      // of them, those that the driver says have ended
@@ -163,8 +161,6 @@ class CudaInstance {
   /// A stream that only works for another one, which waits for it.
   CudaStream& take_helper_stream() { return take_stream(nullptr, true); }
   void give_back(CudaStream& stream) noexcept;
-  /// Waits until all is done that the stream has now; CUDA's error where some of it failed.
-  cudaError_t wait_for(CudaStream& stream);
   /// An event of this GPU.
   cudaEvent_t take_event(bool timed = false);
   void give_back(cudaEvent_t event, bool timed = false) noexcept;

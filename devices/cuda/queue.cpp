@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <utility>
 
 #include <strata/core/error.hpp>
 #include <strata/core/profiling/hooks.hpp>
@@ -55,25 +54,16 @@ bool CudaEventState::complete() const {
   return state != cudaErrorNotReady;
 }
 
-// As long as CUDA has not recorded it, the end of the stream is looked at again and again, not waited for:
-// others may enqueue more before that is asked for, a function of the host that waits for this thread among
-// it, and record the event before that. Where it takes long, to record it costs little.
+// As long as CUDA has not recorded it, the stream is asked again and again, not waited for: others may
+// enqueue more meanwhile, a function of the host that waits for this thread among it, and record it before
+// that. Where it takes long, to record it costs little.
 void CudaEventState::wait_for_driver() {
   constexpr auto long_enough = std::chrono::microseconds(50);
   const auto begin = std::chrono::steady_clock::now();
-  std::uint32_t end = 0;
-  bool has_asked = false;
-  const auto look_at_end = [&] {
-    if (end != 0) return queue_->stream_.end.has_passed(end) ? cudaSuccess : cudaErrorNotReady;
-    const cudaError_t state = queue_->query();
-    if (state == cudaErrorNotReady && !std::exchange(has_asked, true) && !queue_->stream_.adopted)
-      end = queue_->stream_.end.ask(queue_->gpu(), queue_->stream_.stream);
-    return state;
-  };
   while (!known_complete()) {
     cudaEvent_t event = event_.load(std::memory_order_acquire);
     if (event == nullptr && std::chrono::steady_clock::now() - begin > long_enough) event = recorded();
-    const cudaError_t state = event != nullptr ? cudaEventSynchronize(event) : look_at_end();
+    const cudaError_t state = event != nullptr ? cudaEventSynchronize(event) : queue_->query();
     if (state == cudaErrorNotReady) continue;
     check_cuda(state, "waiting for an event", queue_->device());
     note_complete();
@@ -134,7 +124,9 @@ cudaStream_t CudaQueue::helper_stream() {
 void CudaQueue::wait() {
   require_running("a wait for a queue");
   if (recording != nullptr) check_recordable("a wait for a queue", *this, true);
-  check_cuda(gpu_.wait_for(stream_), "waiting for a queue", device());
+  const std::uint64_t submitted = submissions();
+  check_cuda(cudaStreamSynchronize(stream_.stream), "waiting for a queue", device());
+  ended(submitted);
   throw_bad_access_found(true);
   gpu_.drop_done_calls();
   host_errors_->throw_and_clear();
@@ -166,7 +158,9 @@ cudaError_t CudaQueue::query() const {
   return state;
 }
 
-bool CudaQueue::idle() const { return known_idle() || query() != cudaErrorNotReady; }
+bool CudaQueue::idle() const {
+  return (recording == nullptr && known_done(submissions())) || query() != cudaErrorNotReady;
+}
 
 Ref<EventState> CudaQueue::record(bool timed) {
   require_running("Queue::record");

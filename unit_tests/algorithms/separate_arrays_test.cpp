@@ -274,7 +274,7 @@ TYPED_TEST(SeparateArrays, AreScannedAsItemsOneAfterTheOtherWhicheverShareMemory
   for (int trial = 0; trial < trials(20) + 1; ++trial) {
     const index_t most = draw(0, 3) == 0 ? many<D>() / 8 : 30'000;
     scan_drawn<double, D>(draw, most);
-    scan_drawn<float, D>(draw, 2000);  // sums are exact
+    scan_drawn<float, D>(draw, 30'000);  // sums are exact
     scan_drawn<int, D>(draw, most);
     scan_drawn<std::int64_t, D>(draw, most);
     if (this->HasFatalFailure()) return;

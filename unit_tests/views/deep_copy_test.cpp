@@ -175,6 +175,33 @@ TYPED_TEST(DeepCopy, AValueFillsLinesOfEveryLengthAndBeginning) {
   }
 }
 
+struct Large {
+  int of[128];
+};
+// On GPUs also more than their caches hold.
+TYPED_TEST(DeepCopy, LargeElementsAreSetToZeroInLinesAndApart) {
+  using D = TypeParam;
+  const bool is_card = strata_tests::is_asynchronous<D> && !std::is_same_v<D, strata::Emulated>;
+  for (const index_t n : {index_t{5}, index_t{is_card ? 140'000 : 700}})
+    for (const index_t step : {index_t{1}, index_t{2}}) {
+      const auto x = create<MDArray<Large, D, rank<2>>>("x", step, n);
+      const auto host = strata::create_mirror(x);
+      for (index_t i = 0; i < n; ++i)
+        for (index_t s = 0; s < step; ++s) host(s, i) = Large{{1, 2}};
+      deep_copy(x, host);
+      const auto part = subview(x, 0, everything);
+
+      deep_copy(part, Large{});
+
+      const auto found = on_host(x);
+      for (index_t i = 0; i < n; ++i)
+        for (index_t s = 0; s < step; ++s) {
+          const Large& element = found(s, i);
+          ASSERT_EQ(element.of[1], s == 0 ? 0 : 2) << i << " of " << n << ", " << s << " of " << step;
+        }
+    }
+}
+
 TYPED_TEST(DeepCopy, OnAQueueIsOrderedInIt) {
   const strata::Queue<TypeParam> queue;
   const auto x = create<MDArray<int, TypeParam, rank<3>>>("x", 7, 3, 2),

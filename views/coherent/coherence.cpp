@@ -285,7 +285,8 @@ QueueState& Coherence::queue_for(MemoryId from, MemoryId to, index_t bytes, cons
         !tracker.waits_elsewhere(*line.queue, after))
       return *line.queue;
   // One queue's wait for another takes some microseconds more, a large part of what copies of up to a
-  // megabyte take; kernels that other threads enqueue come after them.
+  // megabyte take. What other threads enqueue comes after them, at once as page-locked memory is copied
+  // without the host.
   constexpr double most_starts = 8;
   if (is_short ||
       (lines.host_waits && memories.links().is_short(from, to, static_cast<double>(bytes) / most_starts))) {
@@ -304,7 +305,9 @@ Work Coherence::copy(CoherentState& array, const Box& box, MemoryId from, Memory
   array.order(from).before_read(box, needs);
   for (const Work work : needs) after.add(work);
   array.order(to).before_write(box, after);
-  QueueState& queue = queue_for(from, to, array.shape.bytes_of(box), after, lines);
+  CopyLines its_lines = lines;
+  its_lines.host_waits &= array.mode == MemoryMode::Pinned || array.mode == MemoryMode::ExplicitPinned;
+  QueueState& queue = queue_for(from, to, array.shape.bytes_of(box), after, its_lines);
   tracker.wait_for(queue, after);
   enqueue_copy(queue, array, box, from, to, from_base);
   const Work work = tracker.add_copy(queue, after, needs);

@@ -7,9 +7,10 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// The elements that items of a thread had when the kernel was called for them first, where arrays are
-/// separate. Until all have been called for the last time no other call changes what one of them reads: a
-/// compiler that is told so takes it from registers. What they do not read it does not load.
+/// The elements that items of a thread have after the kernel was called for them first, where arrays are
+/// separate. Until it is called for them again nothing changes those that they read: a compiler that is told
+/// so takes these from registers. (Others may change, as where an item writes the next one's; they are not
+/// loaded, as nothing depends on them.)
 template <int Items>
 class KeptOfItems {
  public:

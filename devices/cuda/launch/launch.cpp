@@ -13,7 +13,6 @@
 #include <strata/devices/cuda/graph.hpp>
 #include <strata/devices/cuda/launch/launch.hpp>
 #include <strata/devices/cuda/queue.hpp>
-#include <strata/devices/host/pause.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -34,6 +33,12 @@ LaunchKernel driver_launch() {
     return reinterpret_cast<LaunchKernel>(entry);
   }();
   return launch;
+}
+
+void pause_briefly() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
 }
 
 }  // namespace
@@ -295,7 +300,7 @@ void CudaLaunch::wait_for_value(const CudaHostSlot& slot, void* value, std::size
     return true;
   };
   for (int spins = 0; !handed_over(); ++spins) {
-    pause_processor();
+    pause_briefly();
     if (spins % 4096 != 4095) continue;
     const cudaError_t state = cudaStreamQuery(queue_.stream());
     if (state == cudaErrorNotReady) {

@@ -1,10 +1,10 @@
 // The kernel of scans of integers whose kernel cannot be given the values to store (ScanStores of
 // core/scan_order.hpp), in one pass over the items: sums of integers do not depend on the order of joins, so
-// that contributions stay in registers, and the items that the kernel reads again in the cache beside them.
-// (Where arrays are separate, the kernel of other scans takes 0.96 of its time.) A
+// that contributions stay in registers, and the items that the kernel reads again in the cache beside them. A
 // block processes a tile of items; it publishes the tile's total, then looks back over the published values
 // of the tiles before it until it meets one that knows the sum of all before it (scan_states.hpp). Blocks
-// begin in order, so those looked at are running or done.
+// begin in order, so those looked at are running or done. (Where arrays are separate, CudaScan is launched
+// instead: it took 0.96 of the time of this kernel on an H200.)
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -191,9 +191,9 @@ struct CudaScan {
 #pragma unroll
     for (int b = 0; b < scan_run; ++b) {
       const index_t i = mine.from + lane + b * warp_lanes;
-      kept.keep(b, body, i);
       reducer.init(value[b]);
       body(i, value[b], false);
+      kept.keep(b, body, i);
     }
 #pragma unroll
     for (int b = 0; b < scan_run; ++b) values[ScanExchange<T>::place(lane + b * warp_lanes)] = value[b];

@@ -251,16 +251,17 @@ void CudaQueue::fill(const CopySide& destination, const void* value, std::size_t
     large = placed.memory;
   }
   for (const CopyPiece& piece : pieces) {
-    // Beyond the caches of GPUs kernels are the faster ones.
+    // Beyond the caches of GPUs the kernel is the faster one. Where all bytes are the same it fills by bytes,
+    // whatever the elements: the value of a large one is in memory of the host.
     constexpr index_t most_set_bytes = index_t{64} << 20;
     if (same && piece.kind == CopyKind::Contiguous && piece.run_bytes <= most_set_bytes)
       check_cuda(cudaMemsetAsync(static_cast<char*>(destination.data) + piece.dst_offset, bytes[0],
                                  static_cast<std::size_t>(piece.run_bytes), stream()),
                  "a fill", here);
     else
-      check_cuda(
-          enqueue_fill(stream(), destination.data, piece, large != nullptr ? large : value, element_bytes),
-          "a fill", here);
+      check_cuda(enqueue_fill(stream(), destination.data, piece, large != nullptr ? large : value,
+                              same ? 1 : element_bytes),
+                 "a fill", here);
   }
 }
 
