@@ -158,9 +158,7 @@ cudaError_t CudaQueue::query() const {
   return state;
 }
 
-bool CudaQueue::idle() const {
-  return (recording == nullptr && known_done(submissions())) || query() != cudaErrorNotReady;
-}
+bool CudaQueue::idle() const { return query() != cudaErrorNotReady; }
 
 Ref<EventState> CudaQueue::record(bool timed) {
   require_running("Queue::record");

@@ -284,12 +284,7 @@ QueueState& Coherence::queue_for(MemoryId from, MemoryId to, index_t bytes, cons
     if (is_upload && line.memory == to && (is_short || line.takes_long_copies()) &&
         !tracker.waits_elsewhere(*line.queue, after))
       return *line.queue;
-  // One queue's wait for another takes some microseconds more, a large part of what copies of up to a
-  // megabyte take. What other threads enqueue comes after them, at once as page-locked memory is copied
-  // without the host.
-  constexpr double most_starts = 8;
-  if (is_short ||
-      (lines.host_waits && memories.links().is_short(from, to, static_cast<double>(bytes) / most_starts))) {
+  if (is_short) {
     if (lines.kernels != nullptr && !tracker.waits_elsewhere(*lines.kernels, after)) return *lines.kernels;
     QueueState* const last =
         is_upload || !lines.after_kernels ? nullptr : tracker.queue_that_ends_with(after);
@@ -305,9 +300,7 @@ Work Coherence::copy(CoherentState& array, const Box& box, MemoryId from, Memory
   array.order(from).before_read(box, needs);
   for (const Work work : needs) after.add(work);
   array.order(to).before_write(box, after);
-  CopyLines its_lines = lines;
-  its_lines.host_waits &= array.mode == MemoryMode::Pinned || array.mode == MemoryMode::ExplicitPinned;
-  QueueState& queue = queue_for(from, to, array.shape.bytes_of(box), after, its_lines);
+  QueueState& queue = queue_for(from, to, array.shape.bytes_of(box), after, lines);
   tracker.wait_for(queue, after);
   enqueue_copy(queue, array, box, from, to, from_base);
   const Work work = tracker.add_copy(queue, after, needs);

@@ -23,8 +23,7 @@ namespace strata::inline STRATA_ABI::detail {
 
 /// Where copies may go that need no queue of their own: those from the host, for each memory, on the queue of
 /// what is about to need them, where they are short, or a kernel is next there and nothing before it; and
-/// short ones to the host, or not so short ones to page-locked memory that the host waits for, on that of the
-/// kernel whose values they bring, or for whose call they are made.
+/// short ones to the host on that of the kernel whose values they bring, or for whose call they are made.
 struct CopyLines {
   struct Line {
     MemoryId memory;
@@ -40,7 +39,6 @@ struct CopyLines {
   };
   std::span<const Line> before = {};
   bool after_kernels = true;
-  bool host_waits = false;
   QueueState* kernels = nullptr;  // of the kernel that has just been enqueued, which short ones follow
 };
 
