@@ -79,16 +79,6 @@ STRATA_FUNCTION constexpr void join_lanes(T* lane, index_t count, const Join& jo
   }
 }
 
-/// The same for at least as many items as there are lanes.
-template <int Lanes, class T, class Join>
-STRATA_FUNCTION constexpr void join_all_lanes(T* lane, const Join& join) {
-  if constexpr (Lanes > 1) {
-    constexpr int half = Lanes / 2;
-    for (int l = 0; l < half; ++l) join(lane[l], lane[l + half]);
-    join_all_lanes<half>(lane, join);
-  }
-}
-
 /// The operations on type-erased values of a reduction.
 struct ValueOps {
   const void* context;

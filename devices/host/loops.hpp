@@ -27,6 +27,7 @@
 
 #include <strata/core/lane_index.hpp>
 #include <strata/core/reduction_tree.hpp>
+#include <strata/devices/host/lane_values.hpp>
 #include <strata/devices/launch_info.hpp>
 
 #if defined(__GNUC__)
@@ -40,13 +41,6 @@
 #define STRATA_INDEPENDENT_ITEMS _Pragma("GCC ivdep")
 #else
 #define STRATA_INDEPENDENT_ITEMS
-#endif
-
-// For loops of at most 8 rounds. nvcc warns of the pragma.
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
-#define STRATA_UNROLL_8 _Pragma("GCC unroll 8")
-#else
-#define STRATA_UNROLL_8
 #endif
 
 namespace strata::inline STRATA_ABI::detail {
@@ -93,6 +87,12 @@ class ThrownByItems {
 template <class Body, class... Value>
 void run_lane(ThrownByItems& thrown, const Body& body, index_t block, int lane, Value&... value) {
   thrown.run(body, LaneIndexOf<Body>{block, lane}, value...);
+}
+
+// The same, of a value of a lane.
+template <class Body, class Values>
+void run_lane_on(ThrownByItems& thrown, const Body& body, index_t block, int lane, Values& values, int at) {
+  values.use(at, [&](auto& value) { thrown.run(body, LaneIndexOf<Body>{block, lane}, value); });
 }
 
 /// Work item `i` as `Body` takes it.
@@ -185,50 +185,56 @@ STRATA_FLATTEN void run_in_order(const Body& body, index_t begin, index_t end, V
   }
 }
 
-// How many of the partials of a block stay in registers while all items of the block that add to them are
-// visited: 256 bytes of them. All at once would not fit.
-template <int Lanes, int Width, class T>
-inline constexpr int lanes_in_registers = [] {
-  int lanes = Lanes;
-  while (lanes > Width && static_cast<std::size_t>(lanes) * sizeof(T) > 256) lanes /= 2;
-  return lanes;
-}();
+/// Joins the first `Lanes` values into lane 0, as join_lanes does (reduction_tree.hpp).
+template <int Lanes, class Values, class Reducer>
+void join_all_lanes(Values& values, const Reducer& reducer) {
+  if constexpr (Lanes > 1) {
+    constexpr int half = Lanes / 2;
+    STRATA_INDEPENDENT_ITEMS
+    for (int l = 0; l < half; ++l)
+      values.use(l, [&](auto& value) { reducer.join(value, values.get(l + half)); });
+    join_all_lanes<half>(values, reducer);
+  }
+}
 
-// The partial of items [begin, end), as many as there are lanes or more, beginning at a block of lanes:
-// item i adds to lane (i - begin) % Lanes. The groups of a round are unrolled, so that the compiler keeps the
-// lanes in registers from one round to the next.
+// The partial of items [begin, end), as many as there are lanes or more, beginning at a block of lanes: item
+// i adds to lane (i - begin) % Lanes. Items are taken in their order, as caches and memory fetch ahead by it,
+// also where not all lanes fit in registers.
 template <int Lanes, class Body, class Reducer, class T>
 STRATA_FLATTEN void reduce_lanes(const Body& body, const Reducer& reducer, index_t begin, index_t end,
                                  T& result) {
-  constexpr int width = lanes_of<Body>, kept = lanes_in_registers<Lanes, width, T>, groups = kept / width;
+  constexpr int width = lanes_of<Body>;
   const index_t first_block = lane_index<Body>(begin).block, last_block = lane_index<Body>(end).block;
   const index_t rounds = (last_block - first_block) / (Lanes / width);
-  T sum[Lanes];
+  LaneValues<T, Lanes> lanes;
   ThrownByItems thrown;
-  for (int part = 0; part < Lanes; part += kept) {
-    T lanes[kept];
-    for (int l = 0; l < kept; ++l) reducer.init(lanes[l]);
-    index_t block = first_block + part / width;
-    for (index_t round = 0; round < rounds; ++round, block += Lanes / width) {
-      STRATA_UNROLL_8
-      for (int g = 0; g < groups; ++g) {
-#pragma omp simd
-        for (int lane = 0; lane < width; ++lane)
-          run_lane(thrown, body, block + g, lane, lanes[g * width + lane]);
-      }
-    }
-    for (int l = 0; l < kept; ++l) sum[part + l] = lanes[l];
+  for (int l = 0; l < Lanes; ++l) {
+    T value;
+    reducer.init(value);
+    lanes.set(l, value);
   }
-  T* target = sum;
-  for (index_t block = first_block + rounds * (Lanes / width); block < last_block; ++block, target += width) {
+  index_t block = first_block;
+  for (index_t round = 0; round < rounds; ++round, block += Lanes / width)
+    for (int g = 0; g < Lanes / width; ++g) {
 #pragma omp simd
-    for (int lane = 0; lane < width; ++lane) run_lane(thrown, body, block, lane, target[lane]);
+      for (int lane = 0; lane < width; ++lane)
+        run_lane_on(thrown, body, block + g, lane, lanes, g * width + lane);
+    }
+  LaneValues<T, Lanes> sum = lanes;  // so that those above may stay in registers, as no index is a variable
+  for (int g = 0; block < last_block; ++block, ++g) {
+#pragma omp simd
+    for (int lane = 0; lane < width; ++lane) run_lane_on(thrown, body, block, lane, sum, g * width + lane);
   }
   thrown.rethrow();
   for (index_t i = last_block * width; i < end; ++i)
-    body(lane_index<Body>(i), sum[(i - begin) & (Lanes - 1)]);
-  join_all_lanes<Lanes>(sum, [&](T& a, const T& b) { reducer.join(a, b); });
-  result = sum[0];
+    sum.use(static_cast<int>((i - begin) & (Lanes - 1)), [&](T& value) { body(lane_index<Body>(i), value); });
+  join_all_lanes<Lanes>(sum, reducer);
+  result = sum.get(0);
+}
+
+template <class Body, class Index, class Values>
+void run_integer_on(const Body& body, Index i, Values& values, int at) {
+  values.use(at, [&](auto& value) { body(i, value); });
 }
 
 // Items [begin, end) of a reduction, the first of which adds to partial 0: groups of an item for each
@@ -237,20 +243,17 @@ template <int Lanes, class Body, class Index, class T>
 STRATA_FLATTEN void reduce_integers(const Body& body, Index begin, Index end, T* partial) {
   Index rest = begin;
   if constexpr (Lanes >= host_lanes) {
-    constexpr int kept = lanes_in_registers<Lanes, host_lanes, T>;
     rest = static_cast<Index>(end - (end - begin) % Lanes);
-    for (int part = 0; rest > begin && part < Lanes; part += kept) {
-      T lanes[kept];
-      for (int l = 0; l < kept; ++l) lanes[l] = partial[part + l];
-      for (Index round = begin; round < rest; round = static_cast<Index>(round + Lanes)) {
-        STRATA_UNROLL_8
-        for (int g = 0; g < kept; g += host_lanes) {
+    if (rest > begin) {
+      LaneValues<T, Lanes> lanes;
+      for (int l = 0; l < Lanes; ++l) lanes.set(l, partial[l]);
+      for (Index round = begin; round < rest; round = static_cast<Index>(round + Lanes))
+        for (int g = 0; g < Lanes; g += host_lanes) {
           STRATA_INDEPENDENT_ITEMS
           for (int l = 0; l < host_lanes; ++l)
-            run_integer(body, static_cast<Index>(round + (part + g + l)), lanes[g + l]);
+            run_integer_on(body, static_cast<Index>(round + (g + l)), lanes, g + l);
         }
-      }
-      for (int l = 0; l < kept; ++l) partial[part + l] = lanes[l];
+      for (int l = 0; l < Lanes; ++l) partial[l] = lanes.get(l);
     }
   }
   for (Index i = rest; i < end; ++i) run_integer(body, i, partial[(i - begin) & (Lanes - 1)]);

@@ -295,6 +295,69 @@ TYPED_TEST(ParallelReduce, SumsOfStructsHaveTheBitsOfTheTree) {
   expect_struct_bits<TypeParam, 300>();
 }
 
+// Several numbers, which hosts keep apart from those of other lanes (devices/host/lane_values.hpp).
+struct Mixed {
+  double sum;
+  std::uint64_t order;
+  float largest;
+  int count;
+
+  STRATA_FUNCTION void add(index_t i, double x) {
+    sum += x;
+    order = order * 31 + static_cast<std::uint64_t>(i);
+    if (static_cast<float>(x) > largest) largest = static_cast<float>(x);
+    ++count;
+  }
+  STRATA_FUNCTION void join(const Mixed& other) {
+    sum += other.sum;
+    order = order * 6364136223846793005u + other.order;
+    if (other.largest > largest) largest = other.largest;
+    count += other.count;
+  }
+};
+template <class D, class Index>
+struct MixedItems {
+  using device_type = D;
+  using value_type = Mixed;
+  Vector<double, D> x;
+  index_t begin;
+  STRATA_FUNCTION void operator()(Index i, Mixed& mixed) const {
+    mixed.add(index_t(i), x(index_t(i) - begin));
+  }
+  STRATA_FUNCTION static void init(Mixed& mixed) { mixed = {0, 1, -1, 0}; }
+  STRATA_FUNCTION static void join(Mixed& mixed, const Mixed& other) { mixed.join(other); }
+};
+template <class D, class Index>
+void expect_mixed(const D& device, index_t begin, const Vector<double, D>& x, const Mixed& expected) {
+  const index_t end = begin + x.extent(0);
+
+  const Mixed mixed = parallel_reduce(on(device), range(begin, end), MixedItems<D, Index>{x, begin});
+
+  const std::string what = "[" + std::to_string(begin) + ", " + std::to_string(end) + ")";
+  EXPECT_TRUE(same_bits(mixed.sum, expected.sum)) << what;
+  EXPECT_EQ(mixed.order, expected.order) << what;
+  EXPECT_EQ(mixed.largest, expected.largest) << what;
+  EXPECT_EQ(mixed.count, expected.count) << what;
+}
+TYPED_TEST(ParallelReduce, StructsOfNumbersOfSeveralTypesHaveTheBitsOfTheTree) {
+  using D = TypeParam;
+  Random random;
+  for (int trial = 0; trial < 12; ++trial) {
+    const index_t begin = trial % 3 == 0 ? 8 * random(-200, 200) : random(-2000, 2000);
+    const index_t n = trial % 4 == 3 ? random(1, 80) : random(1, 6000);
+    const auto x = make_vector<double, D>(n, [&](index_t i) { return mixed_number(i + begin); });
+    const Mixed identity{0, 1, -1, 0};
+    const Mixed expected =
+        tree_reduce(
+            begin, begin + n, identity, [](index_t i, Mixed& mixed) { mixed.add(i, mixed_number(i)); },
+            [](Mixed& a, const Mixed& b) { a.join(b); })
+            .value_or(identity);
+
+    expect_mixed<D, index_t>(D{}, begin, x, expected);
+    expect_mixed<D, typename D::index_type>(D{}, begin, x, expected);
+  }
+}
+
 // A host device with a given number of workers whose pieces run one by one, the last first.
 struct InReverse {
   static inline int workers = 1;
