@@ -138,10 +138,16 @@ class MemoryModes {
   static double bytes_of(index_t n) { return static_cast<double>(n) * sizeof(T); }
   int rounds(index_t n) const {
     const double bytes = bytes_of(n);
-    return options_.reps_or(bytes <= 1 << 20 ? 101 : bytes <= 1 << 26 ? 41 : 9);
+    // Between 1 and 64 MiB times differ by a factor of two from one round to the next.
+    return options_.reps_or(bytes <= 1 << 20 ? 101 : bytes <= 1 << 25 ? 201 : bytes <= 1 << 26 ? 41 : 9);
   }
-  static constexpr double seconds_a_race = 6;
-  static constexpr index_t least_counted_pages = 64 << 20;
+  static constexpr double seconds_a_race = 8;
+  // Of a few pages the driver (580, on an H100) hands over no counts, however long one waits. Less than some
+  // MiB comes to pinned memory by kernels.
+  static index_t least_counted(MemoryMode mode) {
+    if (mode == MemoryMode::Managed) return 64 << 20;
+    return counterpart(mode) == ByHand::Pinned ? 4 << 20 : 0;
+  }
   static constexpr double smallest_rate = 16 << 20;  // bytes from which times are those of the link
 
   void add(const std::string& name, index_t n, const Statistics& time, double value, const char* unit,
@@ -268,14 +274,12 @@ class MemoryModes {
       return;
     }
     index_t last = 0;
-    for (const index_t bytes : {modes_.from, index_t{1} << 20, index_t{64} << 20, modes_.to}) {
+    for (const index_t bytes : {modes_.from, index_t{4} << 20, index_t{64} << 20, modes_.to}) {
       if (bytes <= last || bytes > modes_.to) continue;
       last = bytes;
       for (const Pattern pattern : {Pattern::Full, Pattern::Partial, Pattern::Multikernel})
         for (const MemoryMode mode : memory_modes)
-          // Of a few pages the driver (580, on an H100) hands over no counts, however long one waits.
-          if (mode != MemoryMode::Managed || bytes >= least_counted_pages)
-            count_by_both(counter, {pattern, elements(bytes)}, mode);
+          if (bytes >= least_counted(mode)) count_by_both(counter, {pattern, elements(bytes)}, mode);
     }
   }
   void count_by_both(CopyCounter& counter, const MemoryWork& work, MemoryMode mode) {

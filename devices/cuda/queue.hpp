@@ -115,6 +115,13 @@ class CudaQueue final : public QueueState {
 
   /// Counts an operation that was enqueued.
   void submitted() { __atomic_add_fetch(&stream_.submitted, 1, __ATOMIC_RELAXED); }
+  /// The same of a kernel.
+  void kernel_submitted() {
+    submitted();
+    last_kernel_ = submissions();
+  }
+  /// Whether nothing was enqueued after a kernel that is not known to be done; `mutex` is held.
+  bool ends_with_kernel() const { return last_kernel_ == submissions() && !known_done(last_kernel_); }
   std::uint64_t submissions() const { return stream_.submissions(); }
   /// As those of CudaStream.
   bool known_done(std::uint64_t count) const { return stream_.known_done(count); }
@@ -175,6 +182,7 @@ class CudaQueue final : public QueueState {
   const std::uint64_t id_;
   Flight flight_[flights];
   std::uint64_t kernels_ = 0;
+  std::uint64_t last_kernel_ = 0;  // its number among submissions
   void* scratch_ = nullptr;
   std::size_t scratch_bytes_ = 0;
   unsigned* counter_ = nullptr;

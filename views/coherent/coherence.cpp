@@ -284,7 +284,8 @@ QueueState& Coherence::queue_for(MemoryId from, MemoryId to, index_t bytes, cons
     if (is_upload && line.memory == to && (is_short || line.takes_long_copies()) &&
         !tracker.waits_elsewhere(*line.queue, after))
       return *line.queue;
-  if (is_short) {
+  constexpr index_t most_awaited = index_t{1} << 20;
+  if (is_short || (lines.are_awaited && bytes <= most_awaited)) {
     if (lines.kernels != nullptr && !tracker.waits_elsewhere(*lines.kernels, after)) return *lines.kernels;
     QueueState* const last =
         is_upload || !lines.after_kernels ? nullptr : tracker.queue_that_ends_with(after);

@@ -40,6 +40,7 @@ struct CopyLines {
   std::span<const Line> before = {};
   bool after_kernels = true;
   QueueState* kernels = nullptr;  // of the kernel that has just been enqueued, which short ones follow
+  bool are_awaited = false;  // the host waits for them next, so that longer ones, too, follow their kernel
 };
 
 class Coherence {

@@ -240,7 +240,7 @@ void CudaLaunch::run(CudaKernel& kernel, const CudaGrid& grid, const void* param
   const CUlaunchConfig config{grid.grid[0],  grid.grid[1],      grid.grid[2],    grid.block[0], grid.block[1],
                               grid.block[2], grid.shared_bytes, queue_.stream(), attributes,    count};
   const CUresult result = driver_launch()(&config, static_cast<CUfunction>(entry.handle), arguments, nullptr);
-  queue_.submitted();
+  queue_.kernel_submitted();
   // The codes of driver and runtime are the same numbers.
   if (result != CUDA_SUCCESS) [[unlikely]]
     fail_launch(static_cast<int>(result), grid);

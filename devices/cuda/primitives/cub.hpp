@@ -38,6 +38,23 @@ class CubLaunch {
   CudaLaunch& launch() { return launch_; }
   CudaQueue& queue() const { return queue_; }
 
+  /// The bytes that `ask(bytes)` says an algorithm of CUB needs for so many items. A thread asks once as long
+  /// as neither the number nor the GPU is another, as CUB takes microseconds to answer.
+  template <class Ask>
+  std::size_t bytes_needed(index_t items, const Ask& ask, const char* algorithm) const {
+    struct Known {
+      index_t items = -1;
+      int device = 0;
+      std::size_t bytes = 0;
+    };
+    static thread_local Known known;  // each type of `ask` has its own
+    if (known.items != items || known.device != queue_.device()) {
+      std::size_t bytes = 0;
+      check(ask(bytes), algorithm);
+      known = {items, queue_.device(), bytes};
+    }
+    return known.bytes;
+  }
   /// Scratch memory; one piece a launch.
   char* scratch(std::size_t bytes) { return static_cast<char*>(launch_.scratch(bytes).partials); }
   /// Runs `work.run()`, by up to a thread an item, ahead of the end of what CUB has launched, for which it

@@ -24,7 +24,10 @@ void select_items(CudaExecution, const LaunchInfo& info, index_t count, const Ge
                                  count, predicate, call.stream());
   };
   std::size_t bytes = 0;
-  if (count > 0) call.check(select(nullptr, bytes, nullptr), "cub::DeviceSelect, asked for its memory");
+  if (count > 0)
+    bytes = call.bytes_needed(
+        count, [&](std::size_t& needed) { return select(nullptr, needed, nullptr); },
+        "cub::DeviceSelect, asked for its memory");
   ScratchPlan plan;
   const std::size_t counter_at = plan.add<index_t>(1);
   const std::size_t temporary_at = plan.add<char>(static_cast<index_t>(bytes));
@@ -66,7 +69,9 @@ void partition_items(CudaExecution, const LaunchInfo& info, index_t count, const
   };
   std::size_t bytes = 0;
   if (count > 0)
-    call.check(split(nullptr, bytes, nullptr, nullptr), "cub::DevicePartition, asked for its memory");
+    bytes = call.bytes_needed(
+        count, [&](std::size_t& needed) { return split(nullptr, needed, nullptr, nullptr); },
+        "cub::DevicePartition, asked for its memory");
   ScratchPlan plan;
   const std::size_t counter_at = plan.add<index_t>(1), parts_at = plan.add<T>(count);
   const std::size_t temporary_at = plan.add<char>(static_cast<index_t>(bytes));

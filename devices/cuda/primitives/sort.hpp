@@ -88,8 +88,9 @@ void radix_sort_on_cuda(const LaunchInfo& info, K* keys, V* values, index_t coun
   };
   cub::DoubleBuffer<K> key_buffer(keys, nullptr);
   cub::DoubleBuffer<V> value_buffer(values, nullptr);
-  std::size_t bytes = 0;
-  call.check(sort(nullptr, bytes, key_buffer, value_buffer), "cub::DeviceRadixSort, asked for its memory");
+  std::size_t bytes = call.bytes_needed(
+      count, [&](std::size_t& needed) { return sort(nullptr, needed, key_buffer, value_buffer); },
+      "cub::DeviceRadixSort, asked for its memory");
 
   ScratchPlan plan;
   const std::size_t shift_at = plan.add<index_t>(1), keys_at = plan.add<K>(count);
@@ -135,8 +136,9 @@ void merge_sort_on_cuda(const LaunchInfo& info, K* keys, V* values, index_t coun
       return cub::DeviceMergeSort::StableSortPairs(temporary, bytes, keys, values, count, order,
                                                    call.stream());
   };
-  std::size_t bytes = 0;
-  call.check(sort(nullptr, bytes), "cub::DeviceMergeSort, asked for its memory");
+  std::size_t bytes = call.bytes_needed(
+      count, [&](std::size_t& needed) { return sort(nullptr, needed); },
+      "cub::DeviceMergeSort, asked for its memory");
   call.check(sort(call.scratch(bytes), bytes), "cub::DeviceMergeSort");
 }
 

@@ -15,6 +15,7 @@
 #include <strata/devices/host/space.hpp>
 #include <strata/devices/serial/device.hpp>
 
+#include "core/random.hpp"
 #include "devices/cuda/arrays.hpp"
 
 namespace {
@@ -166,6 +167,43 @@ TEST(CudaQueueCalls, AnErrorThatNoWaitThrewIsPrintedWhenTheQueueIsGone) {
   wait(Cuda{});
 
   EXPECT_EQ(detail::unheard_errors(), before + 1);
+}
+
+// What a kernel has left comes to pinned memory by a kernel where it is short, else by a copy engine.
+template <class T>
+struct NumberFrom {
+  index_t first;
+  STRATA_FUNCTION T operator()(index_t i) const { return static_cast<T>((first + i) % 113); }
+  STRATA_FUNCTION void operator()(index_t i, auto x) const { x(i) = (*this)(i); }
+};
+template <class T>
+void expect_values_in_pinned_memory(Random& random) {
+  const Queue<Cuda> queue;
+  for (int trial = 0; trial < 24; ++trial) {
+    const index_t most = trial % 3 == 0 ? 1'000'000 : 5000, count = random(1, most);
+    const index_t from = random(0, 9), to = random(0, 9), n = count + 9;
+    const auto x = create<MDArray<T, Cuda, rank<1>>>("x", n);
+    const auto y = create<MDArray<T, CudaPinned, rank<1>>>("y", n);
+    deep_copy(y, T(120));
+
+    parallel_for(on(queue), n, with(NumberFrom<T>{trial}, x));
+    if (trial % 4 == 1) queue.wait();
+    deep_copy(queue, subview(y, range(to, to + count)), subview(x, range(from, from + count)));
+    parallel_for(on(queue), n, with(NumberFrom<T>{trial + 50}, x));  // after the copy
+    if (trial % 2 == 0) queue.wait();
+    else queue.record().wait();
+
+    index_t wrong = 0;
+    for (index_t i = 0; i < n; ++i)
+      wrong += y(i) != (i >= to && i < to + count ? NumberFrom<T>{trial + from}(i - to) : T(120));
+    EXPECT_EQ(wrong, 0) << count << " from " << from << " to " << to;
+  }
+}
+TEST(CudaCopies, BringWhatKernelsHaveLeftToPinnedMemory) {
+  Random random;
+  expect_values_in_pinned_memory<char>(random);
+  expect_values_in_pinned_memory<float>(random);
+  expect_values_in_pinned_memory<double>(random);
 }
 
 }  // namespace
