@@ -21,10 +21,9 @@ class CubLaunch {
   /// `waits`: for its result.
   CubLaunch(const LaunchInfo& info, index_t items, bool waits = false)
       : queue_(cuda_queue_for(info, waits)), launch_(queue_, EventKind::BeginFor, info, items) {
-    int device = 0;
-    check(cudaStreamGetDevice(stream(), &device), "cudaStreamGetDevice");
+    check(cudaStreamGetDevice(stream(), &device_), "cudaStreamGetDevice");
     check(cudaGetDevice(&before_), "cudaGetDevice");
-    if (before_ != device) check(cudaSetDevice(device), "cudaSetDevice");
+    if (before_ != device_) check(cudaSetDevice(device_), "cudaSetDevice");
     else before_ = -1;
   }
   ~CubLaunch() {
@@ -48,10 +47,10 @@ class CubLaunch {
       std::size_t bytes = 0;
     };
     static thread_local Known known;  // each type of `ask` has its own
-    if (known.items != items || known.device != queue_.device()) {
+    if (known.items != items || known.device != device_) {
       std::size_t bytes = 0;
       check(ask(bytes), algorithm);
-      known = {items, queue_.device(), bytes};
+      known = {items, device_, bytes};
     }
     return known.bytes;
   }
@@ -65,6 +64,7 @@ class CubLaunch {
  private:
   CudaQueue& queue_;
   CudaLaunch launch_;
+  int device_ = 0;
   int before_ = -1;  // the current GPU to restore; -1: none
 };
 
