@@ -85,6 +85,17 @@ Sweep sort_by_cub(CudaPlace place, SortKind kind, SortArrays<T> arrays) {
   }
   return {};
 }
+template <class T>
+Competitor copy_for_cub(CudaPlace place, SortArrays<T> arrays) {
+  return {
+      "copy", [place, arrays] {
+        cuda_check(cudaMemcpyAsync(arrays.keys, arrays.source, static_cast<std::size_t>(arrays.n) * sizeof(T),
+                                   cudaMemcpyDeviceToDevice, stream_of(place)));
+        cuda_finish(place);
+      }};
+}
+template Competitor copy_for_cub(CudaPlace, SortArrays<float>);
+template Competitor copy_for_cub(CudaPlace, SortArrays<double>);
 template Sweep sort_by_cub(CudaPlace, SortKind, SortArrays<float>);
 template Sweep sort_by_cub(CudaPlace, SortKind, SortArrays<double>);
 

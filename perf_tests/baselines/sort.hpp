@@ -23,5 +23,8 @@ struct SortArrays {
 /// For T = float and double.
 template <class T>
 Sweep sort_by_cub(CudaPlace place, SortKind kind, SortArrays<T> arrays);
+/// The copy alone, and the wait for it.
+template <class T>
+Competitor copy_for_cub(CudaPlace place, SortArrays<T> arrays);
 
 }  // namespace perf
