@@ -333,7 +333,7 @@ void expect_mixed(const D& device, index_t begin, const Vector<double, D>& x, co
 
   const Mixed mixed = parallel_reduce(on(device), range(begin, end), MixedItems<D, Index>{x, begin});
 
-  const std::string what = "[" + std::to_string(begin) + ", " + std::to_string(end) + ")";
+  const std::string what = std::to_string(begin) + " to " + std::to_string(end);
   EXPECT_TRUE(same_bits(mixed.sum, expected.sum)) << what;
   EXPECT_EQ(mixed.order, expected.order) << what;
   EXPECT_EQ(mixed.largest, expected.largest) << what;

@@ -2,6 +2,7 @@
 // items one after the other. Which kernels can be compiled so is decided by what a functor may hold.
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -277,6 +278,70 @@ TYPED_TEST(SeparateArrays, AreScannedAsItemsOneAfterTheOtherWhicheverShareMemory
     scan_drawn<float, D>(draw, 30'000);  // sums are exact
     scan_drawn<int, D>(draw, most);
     scan_drawn<std::int64_t, D>(draw, most);
+    if (this->HasFatalFailure()) return;
+  }
+}
+
+// Sums of what items count before item first + k, of lines that begin anywhere, also below 0, and may run
+// backwards: its own prefix goes to an item's element, or the sum to the next one's.
+struct CountUp {
+  bool to_next;
+  template <class S>
+  STRATA_FUNCTION void operator()(index_t i, auto from, auto to, S& sum, bool final) const {
+    const S before = sum;
+    sum += static_cast<S>(from(i));
+    if (!final) return;
+    using Element = typename decltype(to)::value_type;
+    if (to_next) to(i + 1) = static_cast<Element>(sum);
+    else to(i) = static_cast<Element>(before);
+  }
+};
+// A line of elements [begin, begin + n), the last first in memory with `backwards`.
+template <class T, class D>
+auto line_from(index_t begin, index_t n, bool backwards) {
+  using V = View<T, D, RankExtents<1>, LayoutOffset<LayoutStrided>>;
+  const index_t begins[] = {begin}, strides[] = {backwards ? -1 : 1};
+  const LayoutStrided::mapping<RankExtents<1>> line(RankExtents<1>(n), strides, backwards ? n - 1 : 0);
+  return create<V>("line", typename V::mapping_type(line, begins));
+}
+template <class T, class S, class D>
+void count_drawn(Random& draw) {
+  const index_t n = draw(1, 20'000), begin = draw(-9000, 9000), first = begin + draw(0, n - 1);
+  const index_t last = draw(first, begin + n - 1);
+  const bool to_next = draw(0, 1) != 0;
+  const auto from = line_from<T, D>(begin, n, draw(0, 1) != 0);
+  const auto to = line_from<S, D>(begin, n, draw(0, 1) != 0);
+  const auto ones = create_mirror_view(from);
+  const auto sums = create_mirror_view(to);
+  for (index_t i = begin; i < begin + n; ++i)
+    ones(i) = static_cast<T>(mix(static_cast<std::uint64_t>(i)) & 1);
+  deep_copy(from, ones);
+  deep_copy(to, S(7));
+
+  S total{};
+  const View<const T, D, RankExtents<1>, LayoutOffset<LayoutStrided>> only_read = from;
+  if (draw(0, 1) != 0) parallel_scan(range(first, last), with(CountUp{to_next}, only_read, to), Sum(total));
+  else parallel_scan(range(first, last), with(CountUp{to_next}, from, to), Sum(total));
+
+  deep_copy(sums, to);
+  const std::string what = std::to_string(first) + " to " + std::to_string(last) + " of " +
+                           std::to_string(n) + " from " + std::to_string(begin);
+  S sum{};
+  for (index_t i = begin; i < begin + n; ++i) {
+    const bool is_written = to_next ? i > first && i <= last : i >= first && i < last;
+    if (to_next && i > first && i <= last) sum += static_cast<S>(ones(i - 1));
+    ASSERT_EQ(sums(i), is_written ? sum : S(7)) << i << ", " << what;
+    if (!to_next && is_written) sum += static_cast<S>(ones(i));
+  }
+  ASSERT_EQ(total, sum) << what;
+}
+TYPED_TEST(SeparateArrays, AreScannedWhereverTheyBeginAndInEitherDirection) {
+  using D = TypeParam;
+  Random draw;
+  for (int trial = 0; trial < trials(20) + 1; ++trial) {
+    count_drawn<bool, int, D>(draw);
+    count_drawn<half_t, float, D>(draw);
+    count_drawn<double, complex<double>, D>(draw);
     if (this->HasFatalFailure()) return;
   }
 }
