@@ -142,11 +142,11 @@ class MemoryModes {
     return options_.reps_or(bytes <= 1 << 20 ? 101 : bytes <= 1 << 25 ? 201 : bytes <= 1 << 26 ? 41 : 9);
   }
   static constexpr double seconds_a_race = 8;
-  // Of a few pages the driver (580, on an H100) hands over no counts, however long one waits. Less than some
-  // MiB comes to pinned memory by kernels.
-  static index_t least_counted(MemoryMode mode) {
-    if (mode == MemoryMode::Managed) return 64 << 20;
-    return counterpart(mode) == ByHand::Pinned ? 4 << 20 : 0;
+  // Of a few pages the driver (580, on an H100) hands over no counts, however long one waits. Between 32 KiB
+  // and 1 MiB kernels bring what comes to pinned memory.
+  static bool are_counted(index_t bytes, MemoryMode mode) {
+    if (mode == MemoryMode::Managed) return bytes >= 64 << 20;
+    return counterpart(mode) != ByHand::Pinned || bytes < 32 << 10 || bytes > 1 << 20;
   }
   static constexpr double smallest_rate = 16 << 20;  // bytes from which times are those of the link
 
@@ -279,7 +279,7 @@ class MemoryModes {
       last = bytes;
       for (const Pattern pattern : {Pattern::Full, Pattern::Partial, Pattern::Multikernel})
         for (const MemoryMode mode : memory_modes)
-          if (bytes >= least_counted(mode)) count_by_both(counter, {pattern, elements(bytes)}, mode);
+          if (are_counted(bytes, mode)) count_by_both(counter, {pattern, elements(bytes)}, mode);
     }
   }
   void count_by_both(CopyCounter& counter, const MemoryWork& work, MemoryMode mode) {

@@ -32,12 +32,12 @@ struct AddBoth {
 // Arrays of one mode, filled by the host before each run, until the host has what the kernels made.
 class LaunchCalls : public CoherentTest {
  protected:
-  static Numbers array(const char* label, MemoryMode mode) {
-    return Numbers(label, length, mode, main_in(Emulated{0}));
+  static Numbers array(const char* label, MemoryMode mode, index_t n = length) {
+    return Numbers(label, n, mode, main_in(Emulated{0}));
   }
   static void fill(const Numbers& x) {
     const auto view = x.write();
-    for (index_t i = 0; i < length; ++i) view(i) = i;
+    for (index_t i = 0; i < x.extent(0); ++i) view(i) = i;
   }
   // Of the second run: the first one has made room on the device.
   template <class Prepare, class Run>
@@ -130,17 +130,19 @@ struct AddSlowly {
 };
 
 // Copies that take longer than to begin them overlap kernels, on queues of their own: after a kernel that
-// still runs one queue waits for another, and before it where the copy has not ended by then.
+// still runs one queue waits for another, and before it where the copy has not ended by then. So do those
+// that the host waits for if they are of more than a MiB.
 TEST_F(LaunchCalls, LongCopiesHaveQueuesOfTheirOwn) {
   emulated::Config config = machine(1);
   config.copy_latency = 0;  // so that any copy is long
   leave_nothing();
   emulated::configure(config);
   for (const MemoryMode mode : {MemoryMode::Pinned, MemoryMode::Managed}) {
-    const Numbers a = array("a", mode);
+    const index_t many = (index_t{1} << 17) + 1;
+    const Numbers a = array("a", mode, many);
     Calls calls = asked(of([&] { fill(a); },
                            [&] {
-                             launch(on(Emulated{0}), length, AddSlowly{}, inout(a));
+                             launch(on(Emulated{0}), many, AddSlowly{}, inout(a));
                              EXPECT_EQ(a.read()(7), 12);
                            }));
     EXPECT_GE(calls.queue_waits, 1U);
@@ -153,6 +155,25 @@ TEST_F(LaunchCalls, LongCopiesHaveQueuesOfTheirOwn) {
     EXPECT_EQ(calls, mode == MemoryMode::Pinned ? (Calls{.kernels = 1, .copies = 2})
                                                 : (Calls{.kernels = 1, .prefetches = 2}));
   }
+}
+
+// Shorter ones that the host waits for follow their kernel, whatever it takes to begin them.
+TEST_F(LaunchCalls, WhatTheHostReadsNextFollowsItsKernel) {
+  emulated::Config config = machine(1);
+  config.copy_latency = 0;
+  leave_nothing();
+  emulated::configure(config);
+  const Numbers a = array("a", MemoryMode::Pinned);
+
+  const Calls calls = asked(of([&] { fill(a); },
+                               [&] {
+                                 launch(on(Emulated{0}), length, AddSlowly{}, inout(a));
+                                 EXPECT_EQ(a.read()(7), 12);
+                               }));
+
+  EXPECT_LE(calls.queue_waits, 1U);  // for the first copy, where that goes on
+  EXPECT_EQ(calls.copies, 2U);
+  EXPECT_EQ(calls.kernels, 1U);
 }
 
 // A short copy does not wait for kernels that it has nothing to do with.
