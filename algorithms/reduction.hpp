@@ -114,7 +114,15 @@ struct Slot {
 template <class, class...>
 struct Values;
 template <std::size_t... I, class... T>
-struct Values<std::index_sequence<I...>, T...> : Slot<I, T>... {};
+struct Values<std::index_sequence<I...>, T...> : Slot<I, T>... {
+  /// As hosts ask for (devices/host/lane_values.hpp): the number of values where all are numbers, else 0.
+  static constexpr int lane_numbers =
+      ((std::is_arithmetic_v<T> && sizeof(T) >= 4) && ...) && sizeof...(T) > 1 ? int{sizeof...(T)} : 0;
+  template <class F>
+  constexpr decltype(auto) with_lane_numbers(const F& f) const {
+    return f(this->Slot<I, T>::value...);
+  }
+};
 
 template <std::size_t I, class T>
 STRATA_FUNCTION constexpr T& slot(Slot<I, T>& s) {

@@ -138,15 +138,15 @@ class MemoryModes {
   static double bytes_of(index_t n) { return static_cast<double>(n) * sizeof(T); }
   int rounds(index_t n) const {
     const double bytes = bytes_of(n);
-    // Between 1 and 64 MiB times differ by a factor of two from one round to the next.
+    // Between 1 and 32 MiB times differ by a factor of two from one round to the next.
     return options_.reps_or(bytes <= 1 << 20 ? 101 : bytes <= 1 << 25 ? 201 : bytes <= 1 << 26 ? 41 : 9);
   }
   static constexpr double seconds_a_race = 8;
-  // Of a few pages the driver (580, on an H100) hands over no counts, however long one waits. Between 32 KiB
+  // Of a few pages the driver (580, on an H100) hands over no counts, however long one waits. Between 128 KiB
   // and 1 MiB kernels bring what comes to pinned memory.
   static bool are_counted(index_t bytes, MemoryMode mode) {
     if (mode == MemoryMode::Managed) return bytes >= 64 << 20;
-    return counterpart(mode) != ByHand::Pinned || bytes < 32 << 10 || bytes > 1 << 20;
+    return counterpart(mode) != ByHand::Pinned || bytes < 128 << 10 || bytes > 1 << 20;
   }
   static constexpr double smallest_rate = 16 << 20;  // bytes from which times are those of the link
 

@@ -12,10 +12,11 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// Becomes any number, without a conversion.
+/// Becomes any number of four bytes or more, without a conversion.
 struct NumberMember {
   template <class E>
-  requires(std::is_arithmetic_v<E>) operator E() const;  // NOLINT(google-explicit-constructor)
+  requires(std::is_arithmetic_v<E> && sizeof(E) >= 4) operator E()
+      const;  // NOLINT(google-explicit-constructor)
 };
 template <std::size_t>
 using NumberMemberAt = NumberMember;
@@ -27,20 +28,53 @@ struct AnyBaseClassOf {
       const;  // NOLINT(google-explicit-constructor)
 };
 
-// Whether T has as many numbers as members, and nothing else. In braces of their own they are taken by
-// members that are arrays or structs, too, but then T takes more of them without.
-template <class T, std::size_t... I>
-constexpr bool has_numbers(std::index_sequence<I...>) {
-  return requires { T{{NumberMemberAt<I>()}...}; }
-  &&requires { T{NumberMemberAt<I>()...}; }
-  &&!requires { T{NumberMemberAt<I>()..., NumberMember()}; };
+/// Becomes a member of any kind.
+struct AnyMemberOfValue {
+  template <class E>
+  operator E() const;  // NOLINT(google-explicit-constructor)
+};
+
+// Whether number `At` of them may have two pairs of braces, which arrays and structs take, and numbers do
+// not.
+template <class T, std::size_t At, std::size_t... I, std::size_t... J>
+constexpr bool has_braces_at(std::index_sequence<I...>, std::index_sequence<J...>) {
+  return requires { T{NumberMemberAt<I>()..., {{NumberMember()}}, NumberMemberAt<At + J>()...}; };
 }
+template <class T, std::size_t... I>
+constexpr bool has_inner_members(std::index_sequence<I...>) {
+  constexpr std::size_t count = sizeof...(I);
+  return (has_braces_at<T, I>(std::make_index_sequence<I>(), std::make_index_sequence<count - 1 - I>()) ||
+          ...);
+}
+
+// Whether T has as many members, numbers all of them.
+template <class T, std::size_t... I>
+constexpr bool has_numbers(std::index_sequence<I...> all) {
+  if constexpr (
+      !requires { T{{NumberMemberAt<I>()}...}; } || !requires { T{NumberMemberAt<I>()...}; })
+    return false;
+  else if constexpr (
+      requires {
+        T{NumberMemberAt<I>()..., {}};
+      } ||
+      requires {
+        T{NumberMemberAt<I>()..., AnyMemberOfValue()};
+      })
+    return false;  // goes on
+  else return !has_inner_members<T>(all);
+}
+
+template <class T>
+concept HasTupleSize = requires {
+  std::tuple_size<T>::value;
+};
 
 /// The number of members of a struct of two to six numbers; 0 for other types.
 template <class T>
 constexpr int count_numbers() {
-  if constexpr (!std::is_class_v<T> || !std::is_aggregate_v<T> || !std::is_trivially_copyable_v<T> ||
-                !std::is_copy_assignable_v<T>)
+  if constexpr (requires { T::lane_numbers; }) return T::lane_numbers;
+  else if constexpr (!std::is_class_v<T> || !std::is_aggregate_v<T> || !std::is_trivially_copyable_v<T> ||
+                     !std::is_copy_assignable_v<T> || !std::is_default_constructible_v<T> || HasTupleSize<T>)
     return 0;
   else if constexpr (requires { T{AnyBaseClassOf<T>()}; }) return 0;
   else if constexpr (has_numbers<T>(std::make_index_sequence<2>())) return 2;
@@ -54,7 +88,9 @@ constexpr int count_numbers() {
 /// Calls f with the members of a struct of `Count` numbers.
 template <int Count, class T, class F>
 constexpr decltype(auto) with_numbers(const T& value, const F& f) {
-  if constexpr (Count == 2) {
+  if constexpr (requires { T::lane_numbers; }) {
+    return value.with_lane_numbers(f);
+  } else if constexpr (Count == 2) {
     const auto& [a, b] = value;
     return f(a, b);
   } else if constexpr (Count == 3) {
@@ -97,6 +133,12 @@ class LaneValues {
   void set(int lane, const T& value) {
     with_numbers<Numbers>(value, [&](const auto&... members) { members_.set(lane, members...); });
   }
+  template <class Reducer>
+  void init(int lane, const Reducer& reducer) {
+    T value;
+    reducer.init(value);
+    set(lane, value);
+  }
   /// Calls f(the value), which changes it.
   template <class F>
   void use(int lane, const F& f) {
@@ -118,8 +160,15 @@ class LaneValues {
 template <class T, int N>
 class LaneValues<T, N, 0> {
  public:
-  const T& get(int lane) const { return values_[lane]; }
-  void set(int lane, const T& value) { values_[lane] = value; }
+  T& get(int lane) { return values_[lane]; }
+  template <class U>
+  void set(int lane, U&& value) {
+    values_[lane] = static_cast<U&&>(value);
+  }
+  template <class Reducer>
+  void init(int lane, const Reducer& reducer) {
+    reducer.init(values_[lane]);
+  }
   template <class F>
   void use(int lane, const F& f) {
     f(values_[lane]);

@@ -43,6 +43,13 @@
 #define STRATA_INDEPENDENT_ITEMS
 #endif
 
+// For loops of at most 8 rounds. nvcc warns of the pragma.
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
+#define STRATA_UNROLL_8 _Pragma("GCC unroll 8")
+#else
+#define STRATA_UNROLL_8
+#endif
+
 namespace strata::inline STRATA_ABI::detail {
 
 /// Lanes of a block on hosts: one cache line of doubles.
@@ -197,30 +204,48 @@ void join_all_lanes(Values& values, const Reducer& reducer) {
   }
 }
 
+// Numbers, and structs of numbers, are added in the order of items, by which caches and memory fetch ahead,
+// also where not all lanes fit in registers. Compilers do not vectorise that for other types: of their lanes
+// 256 bytes stay in registers while all items of the block that add to them are visited.
+template <int Lanes, int Width, class T>
+inline constexpr int lanes_together = [] {
+  if (std::is_arithmetic_v<T> || count_numbers<T>() > 0) return Lanes;
+  int lanes = Lanes;
+  while (lanes > Width && static_cast<std::size_t>(lanes) * sizeof(T) > 256) lanes /= 2;
+  return lanes;
+}();
+
 // The partial of items [begin, end), as many as there are lanes or more, beginning at a block of lanes: item
-// i adds to lane (i - begin) % Lanes. Items are taken in their order, as caches and memory fetch ahead by it,
-// also where not all lanes fit in registers.
+// i adds to lane (i - begin) % Lanes.
 template <int Lanes, class Body, class Reducer, class T>
 STRATA_FLATTEN void reduce_lanes(const Body& body, const Reducer& reducer, index_t begin, index_t end,
                                  T& result) {
-  constexpr int width = lanes_of<Body>;
+  constexpr int width = lanes_of<Body>, together = lanes_together<Lanes, width, T>, groups = together / width;
   const index_t first_block = lane_index<Body>(begin).block, last_block = lane_index<Body>(end).block;
   const index_t rounds = (last_block - first_block) / (Lanes / width);
-  LaneValues<T, Lanes> lanes;
+  LaneValues<T, Lanes> sum;
   ThrownByItems thrown;
-  for (int l = 0; l < Lanes; ++l) {
-    T value;
-    reducer.init(value);
-    lanes.set(l, value);
-  }
-  index_t block = first_block;
-  for (index_t round = 0; round < rounds; ++round, block += Lanes / width)
-    for (int g = 0; g < Lanes / width; ++g) {
+  for (int part = 0; part < Lanes; part += together) {
+    // Not `sum`: where no index is a variable they may stay in registers.
+    LaneValues<T, together> lanes;
+    for (int l = 0; l < together; ++l) lanes.init(l, reducer);
+    index_t block = first_block + part / width;
+    for (index_t round = 0; round < rounds; ++round, block += Lanes / width) {
+      const auto add = [&](int g) {
 #pragma omp simd
-      for (int lane = 0; lane < width; ++lane)
-        run_lane_on(thrown, body, block + g, lane, lanes, g * width + lane);
+        for (int lane = 0; lane < width; ++lane)
+          run_lane_on(thrown, body, block + g, lane, lanes, g * width + lane);
+      };
+      if constexpr (together == Lanes) {
+        for (int g = 0; g < groups; ++g) add(g);
+      } else {
+        STRATA_UNROLL_8
+        for (int g = 0; g < groups; ++g) add(g);
+      }
     }
-  LaneValues<T, Lanes> sum = lanes;  // so that those above may stay in registers, as no index is a variable
+    for (int l = 0; l < together; ++l) sum.set(part + l, lanes.get(l));
+  }
+  index_t block = first_block + rounds * (Lanes / width);
   for (int g = 0; block < last_block; ++block, ++g) {
 #pragma omp simd
     for (int lane = 0; lane < width; ++lane) run_lane_on(thrown, body, block, lane, sum, g * width + lane);
@@ -243,17 +268,25 @@ template <int Lanes, class Body, class Index, class T>
 STRATA_FLATTEN void reduce_integers(const Body& body, Index begin, Index end, T* partial) {
   Index rest = begin;
   if constexpr (Lanes >= host_lanes) {
+    constexpr int together = lanes_together<Lanes, host_lanes, T>;
     rest = static_cast<Index>(end - (end - begin) % Lanes);
-    if (rest > begin) {
-      LaneValues<T, Lanes> lanes;
-      for (int l = 0; l < Lanes; ++l) lanes.set(l, partial[l]);
-      for (Index round = begin; round < rest; round = static_cast<Index>(round + Lanes))
-        for (int g = 0; g < Lanes; g += host_lanes) {
+    for (int part = 0; rest > begin && part < Lanes; part += together) {
+      LaneValues<T, together> lanes;
+      for (int l = 0; l < together; ++l) lanes.set(l, partial[part + l]);
+      for (Index round = begin; round < rest; round = static_cast<Index>(round + Lanes)) {
+        const auto add = [&](int g) {
           STRATA_INDEPENDENT_ITEMS
           for (int l = 0; l < host_lanes; ++l)
-            run_integer_on(body, static_cast<Index>(round + (g + l)), lanes, g + l);
+            run_integer_on(body, static_cast<Index>(round + (part + g + l)), lanes, g + l);
+        };
+        if constexpr (together == Lanes) {
+          for (int g = 0; g < together; g += host_lanes) add(g);
+        } else {
+          STRATA_UNROLL_8
+          for (int g = 0; g < together; g += host_lanes) add(g);
         }
-      for (int l = 0; l < Lanes; ++l) partial[l] = lanes.get(l);
+      }
+      for (int l = 0; l < together; ++l) partial[part + l] = lanes.get(l);
     }
   }
   for (Index i = rest; i < end; ++i) run_integer(body, i, partial[(i - begin) & (Lanes - 1)]);

@@ -48,7 +48,7 @@ void bring(CoherentState& array, const Box& box) {
   CopyPlanner& plan = coherence.new_plan();
   plan.read(0, array.directory, array.shape.element_bytes, host_memory, box);
   CoherentState* const only = &array;
-  coherence.enqueue(plan.copies(), {&only, 1}, {.are_awaited = true});
+  coherence.enqueue(plan.copies(), {&only, 1}, {.are_awaited = array.main.space.shared});
 }
 
 // Nothing is copied to the host's use of an explicit array.

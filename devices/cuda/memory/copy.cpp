@@ -34,7 +34,7 @@ constexpr index_t most_sent_by_kernel = index_t{1} << 20;
 // What the last kernel of a queue may have written, and comes to page-locked memory, is for a kernel between
 // these: copy engines begin 5 to 10 us after a kernel, but for what is very short. On an idle queue they are
 // faster, by 2 us.
-constexpr index_t least_brought_by_kernel = index_t{32} << 10, most_brought_by_kernel = index_t{1} << 20;
+constexpr index_t least_brought_by_kernel = index_t{128} << 10, most_brought_by_kernel = index_t{1} << 20;
 
 bool is_device(const CopySide& side) { return side.space.kind == CudaSpace::kind; }
 bool is_shared(const CopySide& side) {
@@ -170,9 +170,10 @@ void CudaQueue::copy(const CopySide& destination, const CopySide& source, std::s
       check(enqueue_copy(stream(), destination.data, source.data, piece));
       continue;
     }
-    if (contiguous && destination.space.kind == CudaPinnedSpace::kind && is_device(source) &&
-        piece.run_bytes >= least_brought_by_kernel && piece.run_bytes <= most_brought_by_kernel &&
-        has_units(destination, source, piece) && recording == nullptr && ends_with_kernel()) {
+    if (contiguous && peer == nullptr && destination.space.kind == CudaPinnedSpace::kind &&
+        is_device(source) && piece.run_bytes >= least_brought_by_kernel &&
+        piece.run_bytes <= most_brought_by_kernel && has_units(destination, source, piece) &&
+        recording == nullptr && ends_with_kernel()) {
       check(enqueue_copy(stream_for_copy(piece.run_bytes), destination.data, source.data, piece));
       continue;
     }

@@ -2,23 +2,33 @@
 #include <array>
 #include <complex>
 #include <cstdint>
+#include <tuple>
 
 #include <gtest/gtest.h>
 
 #include <strata/devices/host/lane_values.hpp>
 
+namespace strata_tests {
+struct Tuple {
+  double low, width;
+};
+}  // namespace strata_tests
+template <>
+struct std::tuple_size<strata_tests::Tuple> : std::integral_constant<std::size_t, 2> {};
+
 namespace {
 
 using strata::detail::count_numbers;
 using strata::detail::LaneValues;
+using strata_tests::Tuple;
 
 struct Pair {
   double a;
   float b;
 };
 struct Six {
-  std::int8_t a;
-  bool b;
+  unsigned a;
+  std::int64_t b;
   int c;
   std::uint64_t d;
   float e;
@@ -57,6 +67,49 @@ union Either {
   double a;
   float b;
 };
+struct Small {
+  double a;
+  bool b;
+};
+struct PointerAtLast {
+  double a, b;
+  double* c;
+};
+struct ComplexAtLast {
+  double a, b;
+  std::complex<double> c;
+};
+struct OneInArray {
+  double a[1];
+  double b;
+};
+struct OneInArrayAtLast {
+  double a, b;
+  double c[1];
+};
+struct OneInStruct {
+  One one;
+  double b;
+};
+struct Empty {};
+struct EmptyAtLast {
+  double a, b;
+  Empty c;
+};
+struct WithUnion {
+  union {
+    double d;
+    std::uint64_t u;
+  };
+  int k;
+};
+struct NoDefault {
+  explicit NoDefault(int) {}
+};
+struct NoDefaultAtLast {
+  double a, b;
+  NoDefault c = NoDefault(1);
+};
 enum class Color : int { Red };
 struct WithEnum {
   double a;
@@ -68,6 +121,16 @@ struct WithReference {
 };
 
 TEST(LaneValues, CountTheMembersOfStructsOfNumbersOnly) {
+  EXPECT_EQ(count_numbers<Small>(), 0);
+  EXPECT_EQ(count_numbers<PointerAtLast>(), 0);
+  EXPECT_EQ(count_numbers<ComplexAtLast>(), 0);
+  EXPECT_EQ(count_numbers<OneInArray>(), 0);
+  EXPECT_EQ(count_numbers<OneInArrayAtLast>(), 0);
+  EXPECT_EQ(count_numbers<OneInStruct>(), 0);
+  EXPECT_EQ(count_numbers<EmptyAtLast>(), 0);
+  EXPECT_EQ(count_numbers<WithUnion>(), 0);
+  EXPECT_EQ(count_numbers<NoDefaultAtLast>(), 0);
+  EXPECT_EQ(count_numbers<Tuple>(), 0);
   EXPECT_EQ(count_numbers<Pair>(), 2);
   EXPECT_EQ(count_numbers<Six>(), 6);
   EXPECT_EQ(count_numbers<double>(), 0);
@@ -89,15 +152,15 @@ TEST(LaneValues, CountTheMembersOfStructsOfNumbersOnly) {
 TEST(LaneValues, KeepWhatEachLaneWasGiven) {
   LaneValues<Six, 4> lanes;
   for (int l = 0; l < 4; ++l)
-    lanes.set(l, {static_cast<std::int8_t>(l), l % 2 == 1, 10 * l, 100u + static_cast<unsigned>(l),
+    lanes.set(l, {static_cast<unsigned>(l), l % 2 - 5, 10 * l, 100u + static_cast<unsigned>(l),
                   0.5f * static_cast<float>(l), -l * 1.25});
 
   lanes.use(2, [](Six& six) { six.d += 7; });
 
   for (int l = 0; l < 4; ++l) {
     const Six six = lanes.get(l);
-    EXPECT_EQ(six.a, l);
-    EXPECT_EQ(six.b, l % 2 == 1);
+    EXPECT_EQ(six.a, static_cast<unsigned>(l));
+    EXPECT_EQ(six.b, l % 2 - 5);
     EXPECT_EQ(six.c, 10 * l);
     EXPECT_EQ(six.d, 100u + static_cast<unsigned>(l) + (l == 2 ? 7u : 0u));
     EXPECT_EQ(six.e, 0.5f * static_cast<float>(l));
@@ -107,8 +170,8 @@ TEST(LaneValues, KeepWhatEachLaneWasGiven) {
 
 TEST(LaneValues, OfOtherTypesAreUsedInPlace) {
   LaneValues<WithArray, 2> lanes;
-  lanes.set(0, {{1, 2}, 3});
-  lanes.set(1, {{4, 5}, 6});
+  lanes.set(0, WithArray{{1, 2}, 3});
+  lanes.set(1, WithArray{{4, 5}, 6});
 
   lanes.use(1, [](WithArray& value) { value.a[1] = 9; });
 
