@@ -138,8 +138,8 @@ class Coherence {
   /// which the bytes of a short copy have long arrived: it goes before the kernel that needs it, where
   /// no kernel over coherent arrays is under way on that queue and nothing elsewhere keeps it waiting, or
   /// after the kernel whose values it brings, where nothing has been enqueued on that queue since, as does
-  /// one of up to 1 MiB that the host waits for. Others have queues of their own, so that they overlap
-  /// kernels.
+  /// one of up to 1 MiB to page-locked memory that the host waits for. Others have queues of their own, so
+  /// that they overlap kernels.
   QueueState& queue_for(MemoryId from, MemoryId to, index_t bytes, const WorkList& after,
                         const CopyLines& lines = {});
   /// Enqueues one copy, which the caller has ordered and notes.

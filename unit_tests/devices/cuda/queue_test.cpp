@@ -180,14 +180,19 @@ template <class T>
 void expect_values_in_pinned_memory(Random& random) {
   const Queue<Cuda> queue;
   for (int trial = 0; trial < 24; ++trial) {
-    const index_t most = trial % 3 == 0 ? 1'000'000 : 5000, count = random(1, most);
-    const index_t from = random(0, 9), to = random(0, 9), n = count + 9;
+    // About 128 KiB and 1 MiB, between which a kernel brings them, and between these; units of 4 bytes or
+    // not.
+    const auto limit = static_cast<index_t>((trial % 2 == 0 ? 128 << 10 : 1 << 20) / sizeof(T));
+    const index_t count = trial % 3 == 0 ? random(1, 2 * limit) : limit + random(-2, 2);
+    const index_t unit = trial % 4 == 0 ? 1 : 4, from = unit * random(0, 3), to = unit * random(0, 3);
+    const index_t n = count + 12;
     const auto x = create<MDArray<T, Cuda, rank<1>>>("x", n);
     const auto y = create<MDArray<T, CudaPinned, rank<1>>>("y", n);
     deep_copy(y, T(120));
 
     parallel_for(on(queue), n, with(NumberFrom<T>{trial}, x));
-    if (trial % 4 == 1) queue.wait();
+    const Event before = queue.record();
+    if (trial % 5 == 1) before.wait();
     deep_copy(queue, subview(y, range(to, to + count)), subview(x, range(from, from + count)));
     parallel_for(on(queue), n, with(NumberFrom<T>{trial + 50}, x));  // after the copy
     if (trial % 2 == 0) queue.wait();
