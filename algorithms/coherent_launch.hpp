@@ -59,7 +59,8 @@ template <class Access>
     } catch (const ShapeMismatch& error) {
       call.fail_region(error);
     }
-    call.add_use(*access.array.state(), Access::mode, static_cast<ArrayPart&&>(part));
+    call.add_use(*access.array.state(), Access::mode, static_cast<ArrayPart&&>(part),
+                 is_by_items<typename Access::region_type>);
   }
 }
 

@@ -100,8 +100,9 @@ struct ManagedRange {
   std::size_t bytes;
   bool reads, writes;            ///< what is only written need not be moved
   bool has_other_users = false;  ///< others use pages of it, too: a second device, or the host again
-  /// Only read, at another device that writes it again and again: it stays there, and is read over the link.
-  bool stays = false;
+  /// It stays where it is, and is reached over the link: what is only read, at another device that writes it
+  /// again and again; or, `at_host`, what is small, and used by the host again and again.
+  bool stays = false, at_host = false;
 };
 
 /// What page faults moved between host and devices. Bytes are those of pages.
@@ -200,6 +201,9 @@ class DeviceInstance {
   virtual char* address_in_kernels(char* host_address, SpaceId space) const;
   /// Whether the host may touch managed memory while kernels of the device run.
   virtual bool has_concurrent_managed_access() const { return true; }
+  /// Of managed memory that lies with the host: to how many bytes kernels that touch each of them once get
+  /// sooner over the link than calls move pages there and back.
+  virtual std::size_t bytes_reached_at_host() const { return 0; }
   /// Whether what kernels of this device do atomically at system scope, in memory of `space`, is atomic for
   /// the host, too, and for all devices of which this is so. Where it is not, `reason` is why, as the rest of
   /// a sentence.

@@ -13,8 +13,6 @@
 #include "baselines/memory_modes.hpp"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -25,6 +23,7 @@
 
 #include "common/contest.hpp"
 #include "common/memory_driver_counts.hpp"
+#include "common/memory_mode_options.hpp"
 #include "common/memory_modes.hpp"
 #include "common/memory_race.hpp"
 
@@ -32,11 +31,6 @@ namespace {
 
 using namespace perf;
 using namespace strata;
-
-struct ModeOptions {
-  index_t from = 4096, to = index_t{1} << 30;  // bytes of an array
-  std::string traces;                          // empty: none
-};
 
 const char* name_of(Pattern pattern) {
   switch (pattern) {
@@ -85,6 +79,7 @@ struct CopyRow {
       return MemoryMode::Pinned;
     case ByHand::Managed:
     case ByHand::ManagedHints:
+    case ByHand::ManagedInPlace:
     case ByHand::ManagedFaults:
       return MemoryMode::Managed;
     case ByHand::Mapped:
@@ -213,6 +208,7 @@ class MemoryModes {
     }
     add_competitors(work, modes, entries, false);
     race_.run(rounds(work.n), seconds_a_race);
+    choose_managed_baseline(entries, Until::Done);
     for (const auto& [mode, arrays] : all)
       report_.check(arrays->wrong() == 0,
                     described(work, mode) + ": " + std::to_string(arrays->wrong()) + " values");
@@ -225,9 +221,12 @@ class MemoryModes {
                        [[maybe_unused]] std::vector<Entry>& entries, [[maybe_unused]] bool has_new_arrays) {
 #if STRATA_HAS_CUDA
     if constexpr (has_competitors) {
-      for (const ByHand way : {ByHand::Pageable, ByHand::Pinned, ByHand::Managed, ByHand::ManagedHints,
-                               ByHand::ManagedFaults, ByHand::Mapped, ByHand::Implicit}) {
+      for (const ByHand way :
+           {ByHand::Pageable, ByHand::Pinned, ByHand::Managed, ByHand::ManagedHints, ByHand::ManagedInPlace,
+            ByHand::ManagedFaults, ByHand::Mapped, ByHand::Implicit}) {
         if (std::find(modes.begin(), modes.end(), leader(way)) == modes.end()) continue;
+        // Where data is larger, that is the way of mapped memory, which has cases of its own.
+        if (way == ByHand::ManagedInPlace && bytes_of(work.n) > most_in_place()) continue;
         const int number =
             race_.add(memory_by_hand<T>(separate_cuda_place(), way, work, host_, has_new_arrays));
         for (Entry& entry : entries)
@@ -238,7 +237,21 @@ class MemoryModes {
 #endif
   }
 
+  // What managed arrays are to be as fast as: the fastest of all ways by hand after which the host has the
+  // pages.
+  void choose_managed_baseline(std::vector<Entry>& entries, Until until) {
+    int best = -1;
+    for (const Entry& entry : entries)
+      if (entry.is_by_hand && entry.mode == MemoryMode::Managed && !entry.comes_late &&
+          (best < 0 || race_.time(entry.number, until).median < race_.time(best, until).median))
+        best = entry.number;
+    for (Entry& entry : entries)
+      if (!entry.is_by_hand && entry.mode == MemoryMode::Managed) entry.baseline = best;
+  }
+
   // ---- bytes
+
+  static double most_in_place() { return static_cast<double>(D{}.backend().bytes_reached_at_host()); }
 
   static std::string described(const MemoryWork& work, MemoryMode mode) {
     return std::string(name_of(work.pattern)) + ", " + to_string(mode) + ", " +
@@ -253,13 +266,15 @@ class MemoryModes {
     static_cast<void>(arrays.run());
     const Moved after = moved_by(arrays.counters());
     const Moved moved{after.in - before.in, after.out - before.out};
-    const Copies copies = is_machine<D> ? Copies{0, 0} : expected_copies(work, mode);
+    const bool stays = mode == MemoryMode::Managed && bytes_of(work.n) <= most_in_place();
+    const Copies copies = is_machine<D> || stays ? Copies{0, 0} : expected_copies(work, mode);
     const auto array = static_cast<std::uint64_t>(work.n) * sizeof(T);
     const Moved expected{static_cast<std::uint64_t>(copies.in) * array,
                          static_cast<std::uint64_t>(copies.out) * array};
     report_.check(moved == expected,
                   described(work, mode) + ": " + in_words(moved) + ", the table has " + in_words(expected));
-    if (work.n != elements(modes_.from)) return;  // in arrays, they are the same for all
+    if (4 * work.n * index_t{sizeof(T)} <= modes_.to)
+      return;  // in arrays, they are the same for all large ones
     const std::string name = std::string(name_of(work.pattern)) + ", arrays copied, " + to_string(mode);
     const double one = static_cast<double>(array);
     add(name + ", in", work.n, {}, static_cast<double>(moved.in) / one, "arrays", none);
@@ -391,6 +406,7 @@ class MemoryModes {
     }
     add_competitors(work, modes, entries, true);
     race_.run(rounds(n), seconds_a_race);
+    choose_managed_baseline(entries, Until::Verified);
     report_.check(wrong == 0, "full, new arrays");
     for (const Entry& entry : entries)
       add_us(std::string("full, new arrays, ") + to_string(entry.mode) +
@@ -456,25 +472,6 @@ class MemoryModes {
   HostSide host_;
   MemoryRace race_;
 };
-
-[[noreturn]] void fail_usage(const char* text) {
-  std::fprintf(stderr, "strata_memory_modes: %s\n", text);
-  std::exit(2);
-}
-
-ModeOptions take_mode_options(int& argc, char** argv) {
-  ModeOptions options;
-  if (const char* const folder = take_option(argc, argv, "--traces")) options.traces = folder;
-  if (const char* const sizes = take_option(argc, argv, "--sizes")) {
-    char* end = nullptr;
-    options.from = std::strtoll(sizes, &end, 10);
-    if (*end != ':') fail_usage("--sizes takes bytes of an array, FROM:TO");
-    options.to = std::strtoll(end + 1, &end, 10);
-    if (*end != '\0' || options.from < 1024 || options.to < options.from)
-      fail_usage("--sizes takes bytes of an array, FROM:TO, of at least 1024");
-  }
-  return options;
-}
 
 }  // namespace
 

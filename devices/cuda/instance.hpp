@@ -57,6 +57,7 @@ class CudaMemory final : public DeviceInstance {
   DeviceInstance* shared_memory(SharedMemory kind, const char*& reason) override;
   char* address_in_kernels(char* host_address, SpaceId space) const override;
   bool has_concurrent_managed_access() const override;
+  std::size_t bytes_reached_at_host() const override;
   bool has_system_atomics(SpaceId space, const char*& reason) const override;
   Ref<DirectFile> open_direct(int descriptor, const char* path, bool writes) override;
 

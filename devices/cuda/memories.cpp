@@ -119,6 +119,12 @@ char* CudaMemory::address_in_kernels(char* host_address, SpaceId space) const {
 
 bool CudaMemory::has_concurrent_managed_access() const { return gpu_.has_concurrent_managed_access(); }
 
+// Measured on an H200, for a kernel and the wait for it: 12 us in place and 53 with two prefetches (4 KiB),
+// 33 and 112 (256 KiB), 92 and 270 (1 MiB). Beyond this, kernels that touch elements several times lose more.
+std::size_t CudaMemory::bytes_reached_at_host() const {
+  return gpu_.has_concurrent_managed_access() ? std::size_t{256} << 10 : 0;
+}
+
 // As CUDA's memory model has it: an object in memory of which none of this is true is not atomic at system
 // scope.
 bool CudaMemory::has_system_atomics(SpaceId space, const char*& reason) const {

@@ -249,6 +249,11 @@ bool EmulatedInstance::has_concurrent_managed_access() const {
   return Platform::get().configuration().concurrent_managed_access;
 }
 
+std::size_t EmulatedInstance::bytes_reached_at_host() const {
+  const index_t bytes = Platform::get().configuration().bytes_reached_at_host;
+  return has_concurrent_managed_access() ? static_cast<std::size_t>(bytes) : 0;
+}
+
 bool EmulatedInstance::has_system_atomics(SpaceId space, const char*& reason) const {
   reason = "its own memory is out of the host's reach";
   if (space.kind != HostSpace::kind && !space.shared) return false;

@@ -53,6 +53,7 @@ class EmulatedInstance final : public DeviceInstance {
   /// Of all memory of the host: where workers, which add their offset, find it. Null for that of instances.
   char* address_in_kernels(char* host_address, SpaceId space) const override;
   bool has_concurrent_managed_access() const override;
+  std::size_t bytes_reached_at_host() const override;
   /// Where the configuration says so, of managed memory and of other memory of the host.
   bool has_system_atomics(SpaceId space, const char*& reason) const override;
   /// Where the configuration says so.

@@ -27,19 +27,22 @@ namespace {
 constexpr int most_blocks = 8192;   // each takes several mappings, of which the system has 65530
 constexpr int most_instances = 16;  // as emulated::Config says
 
-// The places that hold a page: bit 0 is the host, bit 1 + i instance i. 32 bits higher are those that read it
-// where it is.
+// The places that hold a page: bit 0 is the host, bit 1 + i instance i. 20 bits higher are those that read it
+// where it is, 40 bits higher those that write it there, too.
 using Holders = std::uint64_t;
 constexpr Holders on_host = 1;
-constexpr int reader_shift = 32;
+constexpr int reader_shift = 20, writer_shift = 40;
+static_assert(1 + most_instances <= reader_shift);
 constexpr Holders bit_of(int place) { return Holders{1} << place; }
 constexpr Holders reader_bit_of(int place) { return bit_of(place) << reader_shift; }
-constexpr Holders readers_of(Holders holders) { return holders >> reader_shift << reader_shift; }
-constexpr Holders holders_of(Holders holders) { return holders & ~readers_of(holders); }
+constexpr Holders writer_bit_of(int place) { return bit_of(place) << writer_shift; }
+constexpr Holders guests_of(Holders holders) { return holders >> reader_shift << reader_shift; }
+constexpr Holders holders_of(Holders holders) { return holders & ~guests_of(holders); }
 bool alone(Holders holders) { return std::has_single_bit(holders_of(holders)); }
 
 int protection(Holders holders, int place) {
-  if ((holders & bit_of(place)) != 0) return alone(holders) ? PROT_READ | PROT_WRITE : PROT_READ;
+  const bool is_writer = (holders & (bit_of(place) | writer_bit_of(place))) != 0;
+  if (is_writer) return alone(holders) ? PROT_READ | PROT_WRITE : PROT_READ;
   return (holders & reader_bit_of(place)) != 0 ? PROT_READ : PROT_NONE;
 }
 
@@ -126,7 +129,8 @@ std::uint64_t all_cuts(const Block& block) {
   return sum;
 }
 
-// Rights are taken before any are given: no byte can be written at two places at a time.
+// Rights are taken before any are given: no byte can be written at two places at a time, but by those that
+// write it where it is.
 bool protect(const Block& block, std::size_t first, std::size_t count, Holders from, Holders to) {
   for (const bool giving : {false, true})
     for (int place = 0; place < block.places; ++place) {
@@ -239,7 +243,7 @@ void evict(int place, const Block* keep, PageCost& cost) {
     const Holders from = block.pages[victim.index].holders;
     const Holders others = holders_of(from) & ~bit_of(place);
     const std::uint64_t last = move_number;  // the victim's move protects nothing
-    const bool done = change(block, victim.index, 1, readers_of(from) | (others != 0 ? others : on_host), 0,
+    const bool done = change(block, victim.index, 1, guests_of(from) | (others != 0 ? others : on_host), 0,
                              true, cost, &block != keep);
     move_number = last;
     if (!done) return;
@@ -422,9 +426,10 @@ std::size_t prefetch(const ManagedRange& range, Place to) {
            ++next)
         block->pages[next].read_mostly = shares && !range.stays;
       if (moves) count_bytes(*block, place, from, (next - i) * size, false, cost);
-      const Holders after = range.stays ? from | reader_bit_of(place)
+      const Holders guest = range.writes ? writer_bit_of(place) : reader_bit_of(place);
+      const Holders after = range.stays ? from | guest
                             : shares    ? from | bit_of(place)
-                                        : readers_of(from) | bit_of(place);
+                                        : guests_of(from) | bit_of(place);
       if (!change(*block, i, next - i, after, place, false, cost)) break;
       evict(place, block, cost);
     }
@@ -451,16 +456,16 @@ Fault handle(std::uintptr_t address, Access access) {
     if (place >= block->places || index >= block->count) return Fault::Outside;
     Page& page = block->pages[index];
     const Holders from = page.holders, here = bit_of(place);
-    const bool may_read = (from & (here | reader_bit_of(place))) != 0;
-    const bool writes = access == Access::Unknown ? may_read : access == Access::Write;
+    const int rights = protection(from, place);
+    const bool writes = access == Access::Unknown ? rights != PROT_NONE : access == Access::Write;
     // Another thread was first.
-    if (holders_of(from) == here || (may_read && !writes)) return Fault::Moved;
+    if ((rights & (writes ? PROT_WRITE : PROT_READ)) != 0) return Fault::Moved;
     const bool shares = page.read_mostly && !writes;
     block->moves.faults += 1;
     cost.faults = 1;
     const bool arrives = (from & here) == 0;
     if (arrives) count_bytes(*block, place, from, block->page, true, cost);
-    if (!change(*block, index, 1, shares ? from | here : readers_of(from) | here, place, true, cost))
+    if (!change(*block, index, 1, shares ? from | here : guests_of(from) | here, place, true, cost))
       return Fault::Stuck;
     evict(place, block, cost);
   }

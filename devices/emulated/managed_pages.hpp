@@ -17,7 +17,7 @@
 // Prefetches move pages without faults. Pages that were prefetched for reading only where others use them
 // too are read-mostly: readers share them, a write takes them from the others. A prefetch that writes, or
 // for one user only, ends that. A prefetch of pages that stay (ManagedRange::stays) moves nothing: its
-// instance reads them where they are, now and after they have moved, and without costs.
+// instance reads them where they are, or writes them, now and after they have moved, and without costs.
 // Copies and fills of emulated queues go through the last mapping, which all may touch: no page moves.
 // Where the pages of an instance exceed the bytes that its own allocations leave free, those that have not
 // moved for the longest time go back to the host.

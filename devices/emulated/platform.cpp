@@ -62,6 +62,8 @@ void check_config(const emulated::Config& c) {
             .c_str());
   check(c.pinned_capacity >= 0, "pinned_capacity", std::to_string(c.pinned_capacity),
         "not negative (bytes; 0: no limit)");
+  check(c.bytes_reached_at_host >= 0, "bytes_reached_at_host", std::to_string(c.bytes_reached_at_host),
+        "not negative (bytes; 0: no arrays)");
   check(c.fault_latency >= 0 && std::isfinite(c.fault_latency), "fault_latency",
         std::to_string(c.fault_latency), "finite and not negative (seconds)");
 }

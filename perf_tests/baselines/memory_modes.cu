@@ -42,16 +42,19 @@ __global__ void __launch_bounds__(block) write_kernel(T* a, std::ptrdiff_t n) {
 
 bool is_pageable(ByHand way) { return way == ByHand::Pageable || way == ByHand::Implicit; }
 bool prefetches(ByHand way) { return way == ByHand::Managed || way == ByHand::ManagedHints; }
-bool is_managed(ByHand way) { return prefetches(way) || way == ByHand::ManagedFaults; }
+bool is_managed(ByHand way) {
+  return prefetches(way) || way == ByHand::ManagedInPlace || way == ByHand::ManagedFaults;
+}
 bool copies(ByHand way) { return is_pageable(way) || way == ByHand::Pinned; }
 
-// For all kernels of the pattern: what they only read, and what they write.
-void advise(void* data, std::size_t bytes, bool is_only_read) {
+cudaMemLocation location(bool is_host) {
   int device = 0;
   cuda_check(cudaGetDevice(&device));
-  const cudaMemoryAdvise advice =
-      is_only_read ? cudaMemAdviseSetReadMostly : cudaMemAdviseSetPreferredLocation;
-  const cudaMemLocation place{cudaMemLocationTypeDevice, device};
+  return is_host ? cudaMemLocation{cudaMemLocationTypeHost, 0}
+                 : cudaMemLocation{cudaMemLocationTypeDevice, device};
+}
+void advise(void* data, std::size_t bytes, cudaMemoryAdvise advice, bool is_host = false) {
+  const cudaMemLocation place = location(is_host);
 #if CUDART_VERSION >= 13000
   cuda_check(cudaMemAdvise(data, bytes, advice, place));
 #else
@@ -60,10 +63,7 @@ void advise(void* data, std::size_t bytes, bool is_only_read) {
 }
 
 cudaError_t prefetch(void* data, std::size_t bytes, bool to_host, cudaStream_t stream) {
-  int device = 0;
-  cuda_check(cudaGetDevice(&device));
-  const cudaMemLocation place = to_host ? cudaMemLocation{cudaMemLocationTypeHost, 0}
-                                        : cudaMemLocation{cudaMemLocationTypeDevice, device};
+  const cudaMemLocation place = location(to_host);
 #if CUDART_VERSION >= 13000
   return cudaMemPrefetchAsync(data, bytes, place, 0, stream);
 #else
@@ -75,9 +75,7 @@ void discard_and_prefetch(void* data, std::size_t bytes, cudaStream_t stream) {
 #if CUDART_VERSION >= 13000
   static bool is_known = true;
   if (is_known) {
-    int device = 0;
-    cuda_check(cudaGetDevice(&device));
-    cudaMemLocation place{cudaMemLocationTypeDevice, device};
+    cudaMemLocation place = location(false);
     std::size_t first = 0;
     const cudaError_t code =
         cudaMemDiscardAndPrefetchBatchAsync(&data, &bytes, 1, &place, &first, 1, 0, stream);
@@ -111,10 +109,18 @@ class Arrays {
         bytes_(static_cast<std::size_t>(work.n) * sizeof(T)),
         count_(work.pattern == Pattern::Partial ? 3 : 1) {
     for (int k = 0; k < count_; ++k) host_[k] = host_memory();
-    if (way == ByHand::ManagedHints)
-      for (int k = 0; k < count_; ++k)
+    // For all kernels of the pattern: what they only read, and what they write.
+    const auto is_only_read = [&](int k) {
+      return work.pattern == Pattern::Reads || (work.pattern == Pattern::Partial && k < 2);
+    };
+    for (int k = 0; k < count_; ++k) {
+      if (way == ByHand::ManagedHints)
         advise(host_[k], bytes_,
-               work.pattern == Pattern::Reads || (work.pattern == Pattern::Partial && k < 2));
+               is_only_read(k) ? cudaMemAdviseSetReadMostly : cudaMemAdviseSetPreferredLocation);
+      if (way != ByHand::ManagedInPlace) continue;
+      advise(host_[k], bytes_, cudaMemAdviseSetPreferredLocation, true);
+      advise(host_[k], bytes_, cudaMemAdviseSetAccessedBy);
+    }
     for (int k = 0; k < count_; ++k) device_[k] = copies(way) ? device_memory(bytes_) : host_[k];
     if (work.pattern == Pattern::Reads) found_ = device_memory(sizeof(T));
   }
@@ -143,7 +149,10 @@ class Arrays {
   void to_host(int k) const {
     if (copies(way_))
       cuda_check(cudaMemcpyAsync(host_[k], device_[k], bytes_, cudaMemcpyDeviceToHost, stream_));
-    else if (prefetches(way_)) cuda_check(prefetch(host_[k], bytes_, true, stream_));
+    if (!prefetches(way_)) return;
+    // Behind a kernel that runs, a prefetch takes longer by a fifth (16 MiB) to a half (4 KiB).
+    if (bytes_ <= std::size_t{16} << 20) wait();
+    cuda_check(prefetch(host_[k], bytes_, true, stream_));
   }
   // Of a launch that knows nothing of others: all its operands come before it, and go after it.
   template <class F>
@@ -273,6 +282,8 @@ const char* name_of(ByHand way) {
       return "managed, prefetch and discard";
     case ByHand::ManagedHints:
       return "managed, prefetch, discard and hints";
+    case ByHand::ManagedInPlace:
+      return "managed, in place";
     case ByHand::Implicit:
       return "pageable copies around each launch";
     case ByHand::Mapped:

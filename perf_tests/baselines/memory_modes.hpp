@@ -9,13 +9,14 @@ namespace perf {
 
 /// How arrays lie and move.
 enum class ByHand {
-  Pageable,       ///< copies of malloc'd memory
-  Pinned,         ///< copies of page-locked memory
-  ManagedFaults,  ///< managed memory, moved by faults alone
-  Managed,        ///< managed memory: what is read is prefetched, what is overwritten discarded
-  ManagedHints,   ///< the same, with hints: what kernels only read is read-mostly, the rest prefers the GPU
-  Mapped,         ///< page-locked memory, which kernels reach over the link
-  Implicit        ///< copies of malloc'd memory: all operands before each launch, and after it
+  Pageable,        ///< copies of malloc'd memory
+  Pinned,          ///< copies of page-locked memory
+  ManagedFaults,   ///< managed memory, moved by faults alone
+  Managed,         ///< managed memory: what is read is prefetched, what is overwritten discarded
+  ManagedHints,    ///< the same, with hints: what kernels only read is read-mostly, the rest prefers the GPU
+  ManagedInPlace,  ///< managed memory that prefers the host, where kernels reach it over the link
+  Mapped,          ///< page-locked memory, which kernels reach over the link
+  Implicit         ///< copies of malloc'd memory: all operands before each launch, and after it
 };
 const char* name_of(ByHand way);
 

@@ -97,16 +97,16 @@ TEST(PageAdvice, WhatIsReadWhereItIsIsMappedOnceForEachReader) {
   PageAdvice pages(8 * mebi);
   std::vector<AdviceCall> calls;
 
-  pages.read_from(3 * mebi, 3 * mebi + 8, 1, calls);
-  pages.read_from(2 * mebi, 4 * mebi, 1, calls);
+  pages.reached_from(3 * mebi, 3 * mebi + 8, 1, calls);
+  pages.reached_from(2 * mebi, 4 * mebi, 1, calls);
   ASSERT_EQ(calls.size(), 1U);
   expect_call(calls[0], Kind::ReachFromHere, 2 * mebi, 2 * mebi);
   EXPECT_EQ(calls[0].gpu, 1);
-  pages.read_from(0, 8 * mebi, 1, calls);
+  pages.reached_from(0, 8 * mebi, 1, calls);
   ASSERT_EQ(calls.size(), 3U);
   expect_call(calls[1], Kind::ReachFromHere, 0, 2 * mebi);
   expect_call(calls[2], Kind::ReachFromHere, 4 * mebi, 4 * mebi);
-  pages.read_from(3 * mebi, 3 * mebi + 8, 2, calls);
+  pages.reached_from(3 * mebi, 3 * mebi + 8, 2, calls);
   ASSERT_EQ(calls.size(), 4U);
   EXPECT_EQ(calls[3].gpu, 2);
 }

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include <strata/core/box.hpp>
@@ -171,6 +172,15 @@ struct Fixed {
 inline Fixed fixed(const Box& box) { return {box}; }
 
 namespace detail {
+
+/// Whether a work item touches what is its own, and neighbours of that: no other items but theirs touch it.
+template <class Region>
+inline constexpr bool is_by_items =
+    std::is_same_v<Region, Own> || std::is_same_v<Region, OwnElement> || std::is_same_v<Region, Columns>;
+template <class Edge>
+inline constexpr bool is_by_items<Halo<Edge>> = true;
+template <int Rank, class Edge>
+inline constexpr bool is_by_items<BoxHalo<Rank, Edge>> = true;
 
 /// A part of an array: boxes that share no index. Nearly always one box.
 struct ArrayPart {

@@ -84,13 +84,14 @@ void CallState::add_part(DeviceInstance& device, QueueState& queue, bool waits) 
   hash(&device, part.unlocked);
 }
 
-void CallState::add_use(CoherentState& array, AccessMode mode, ArrayPart&& region) {
+void CallState::add_use(CoherentState& array, AccessMode mode, ArrayPart&& region, bool by_items) {
   check_file_use(array, writes(mode));
   if (writes(mode)) mark_file_incomplete(array);
   Use& use = uses_.emplace_back();
   use.array = &array;
   use.mode = mode;
   use.region = std::move(region);
+  use.by_items = by_items;
   ++parts_.back().uses;
   hash(&array, static_cast<index_t>(mode));
   if (const Box& box = use.region.first; box.rank() > 0) hash(nullptr, box.lower(0) ^ (box.upper(0) << 20));

@@ -24,7 +24,7 @@ class CallState {
 
   // As CoherentCall has them.
   void add_part(DeviceInstance& device, QueueState& queue, bool waits);
-  void add_use(CoherentState& array, AccessMode mode, ArrayPart&& region);
+  void add_use(CoherentState& array, AccessMode mode, ArrayPart&& region, bool by_items);
   void prepare();
   char* base(int part, int use) const { return use_of(part, use).base; }
   ResidentRows rows(int part, int use) const;
@@ -62,6 +62,8 @@ class CallState {
     MemorySet holders;  // where what a claim replaced is pinned
     bool pinned = false;
     bool claimed = false;
+    bool by_items = false;
+    bool at_host = false;  // where pages of managed memory stay
   };
   struct Part {
     DeviceInstance* device = nullptr;

@@ -14,8 +14,8 @@ CoherentCall::~CoherentCall() { state_->end_call(); }
 void CoherentCall::add_part(DeviceInstance& device, QueueState& queue, bool waits) {
   state_->add_part(device, queue, waits);
 }
-void CoherentCall::add_use(CoherentState& array, AccessMode mode, ArrayPart region) {
-  state_->add_use(array, mode, static_cast<ArrayPart&&>(region));
+void CoherentCall::add_use(CoherentState& array, AccessMode mode, ArrayPart region, bool by_items) {
+  state_->add_use(array, mode, static_cast<ArrayPart&&>(region), by_items);
 }
 void CoherentCall::fail_region(const ShapeMismatch& error) const {
   throw ShapeMismatch(std::string("launch of ") + name() + ": " + error.what());

@@ -94,6 +94,10 @@ class CoherentState : public RefCounted {
   /// Of a managed array: which device writes a part that launches on several devices gave it, and has its
   /// pages, also while another one reads them.
   Directory homes;
+  /// Of a managed array: launches that reached it at the host since the host has used it, and the memories
+  /// whose devices have been told to.
+  int launches_at_host = 0;
+  MemorySet reached_from;
   /// Of an explicit one: the memories where it stays, once it has memory there.
   MemorySet stays_in;
   std::vector<HostUse> host_uses;

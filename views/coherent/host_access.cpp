@@ -138,39 +138,58 @@ HostUseScope::HostUseScope(const Ref<CoherentState>& its_array, const Box& box, 
   if (writes(mode)) array.order(host_memory).before_write(box, after);
   else array.order(host_memory).before_read(box, after);
   EventList events;
-  if (array.mode == MemoryMode::Managed) bring_pages_to_host(array, part, mode, after);
-  for (const Work work : after) coherence.tracker.events_of(work, events);
+  const auto find_events = [&] {
+    events = {};
+    for (const Work work : after) coherence.tracker.events_of(work, events);
+  };
+  const bool is_managed = array.mode == MemoryMode::Managed;
+  const bool pages_come_later = is_managed && !after.empty() && moves_after_waiting(array, part, mode);
+  if (is_managed && !pages_come_later) bring_pages_to_host(array, part, mode, after);
+  find_events();
   number_ = next_number();
-  array.host_uses.push_back(
-      {std::move(part), writes(mode), std::this_thread::get_id(), name_of(mode), number_});
-  if (events.empty()) {
+  array.host_uses.push_back({part, writes(mode), std::this_thread::get_id(), name_of(mode), number_});
+  if (events.empty() && !pages_come_later) {
     claim();
     return;
   }
   const std::uint64_t recoveries = coherence.recoveries;
-  lock.unlock();
-  try {
-    for (const Ref<EventState>& event : events) event->wait();
-  } catch (...) {
+  const auto wait = [&] {
+    lock.unlock();
+    try {
+      for (const Ref<EventState>& event : events) event->wait();
+    } catch (...) {
+      lock.lock();
+      give_up();
+      if (coherence.recoveries != recoveries) {  // another thread has set it right, and had the error
+        coherence.report_failure(array);
+        throw;
+      }
+      coherence.tracker.set_failed();
+      coherence.recover();
+    }
     lock.lock();
-    give_up();
-    if (coherence.recoveries != recoveries) {  // another thread has set it right, and had the error
-      coherence.report_failure(array);
+    // What was waited for may be wrong, although nothing said so here.
+    return coherence.recoveries == recoveries;
+  };
+  bool is_good = wait();
+  if (is_good && pages_come_later && !coherence.tracker.failed()) {
+    try {
+      bring_pages_to_host(array, part, mode, after);
+    } catch (...) {
+      give_up();
       throw;
     }
-    coherence.tracker.set_failed();
-    coherence.recover();
+    find_events();
+    is_good = wait();
   }
-  lock.lock();
-  if (coherence.recoveries !=
-      recoveries) {  // what was waited for may be wrong, although nothing said so here
-    give_up();
-    lock.unlock();
-    *this = HostUseScope(its_array, box, mode, claims, copies_explicit_arrays);
+  if (is_good) {
+    static_cast<void>(coherence.tracker.all_ended(after));  // or it knows of a failure
+    claim();
     return;
   }
-  static_cast<void>(coherence.tracker.all_ended(after));  // or it knows of a failure
-  claim();
+  give_up();
+  lock.unlock();
+  *this = HostUseScope(its_array, box, mode, claims, copies_explicit_arrays);
 }
 
 std::uint64_t recoveries_by_now() {

@@ -63,6 +63,20 @@ bool are_there(const Directory& pages, const ArrayPart& part, AccessMode mode, M
   return all;
 }
 
+// Whether the part stays with the host for a launch on a device, which reaches it over the link. What many
+// work items read, or the program asks for, moves at once: it may be read many times.
+bool stays_at_host(CoherentState& array, const ArrayPart& part, const PageUse& use, MemoryId memory) {
+  constexpr int most_launches = 2;
+  const std::size_t most = Coherence::get().memories[memory].device->bytes_reached_at_host();
+  if (!use.by_items || use.is_split || array.is_adopted || array.launches_at_host >= most_launches ||
+      static_cast<std::size_t>(array.shape.bytes()) > most)
+    return false;
+  bool all = !part.empty();
+  part.visit([&](const Box& box) { all = all && array.pages.holds_alone(host_memory, box); });
+  if (all) ++array.launches_at_host;
+  return all;
+}
+
 // Whether the memory has most of the part already. Kernels that claim begin about where they did the last
 // time: the rest of the rows, which the host had then, it probably has again.
 bool is_mostly_there(const Directory& pages, const ArrayPart& part, MemoryId memory) {
@@ -127,15 +141,26 @@ void note_pages(CoherentState& array, const ArrayPart& part, AccessMode mode, Me
   part.visit([&](const Box& box) { for_parts(array, box, mode, memory, note); });
 }
 
-void bring_pages(CoherentState& array, const ArrayPart& part, AccessMode mode, MemoryId memory,
-                 QueueState& queue, bool is_split) {
-  if (!array.main.space.shared) return;  // memory of the host alone
-  note_home(array, part, mode, memory, is_split);
-  if (are_there(array.pages, part, mode, memory)) return;
-  const std::vector<ManagedRange> ranges = ranges_of(array, part, mode, memory, is_split);
+bool bring_pages(CoherentState& array, const ArrayPart& part, const PageUse& use, MemoryId memory,
+                 QueueState& queue) {
+  const AccessMode mode = use.mode;
+  if (!array.main.space.shared) return false;  // memory of the host alone
+  note_home(array, part, mode, memory, use.is_split);
+  if (are_there(array.pages, part, mode, memory)) return false;
+  if (stays_at_host(array, part, use, memory)) {
+    if (!array.reached_from.contains(memory)) {
+      const ManagedRange all{
+          array.main.base, static_cast<std::size_t>(array.shape.bytes()), true, true, false, true, true};
+      queue.prefetch(&all, 1, false);
+      array.reached_from = array.reached_from.with(memory);
+    }
+    return true;
+  }
+  const std::vector<ManagedRange> ranges = ranges_of(array, part, mode, memory, use.is_split);
   if (queue.prefetch(ranges.data(), static_cast<int>(ranges.size()), false) > 0 && reads(mode))
     count(array, &TransferCounters::prefetched_to_devices, moved_bytes_of(array, part, mode, memory));
   note_pages(array, part, mode, memory);
+  return false;
 }
 
 void bring_pages_to_host(CoherentState& array, const ArrayPart& part, AccessMode mode, WorkList& after) {
@@ -144,6 +169,7 @@ void bring_pages_to_host(CoherentState& array, const ArrayPart& part, AccessMode
     if (!coherence.memories[m].device->has_concurrent_managed_access())
       coherence.memories[m].device->wait_all();
   note_home(array, part, mode, host_memory, false);
+  array.launches_at_host = 0;
   if (are_there(array.pages, part, mode, host_memory)) return;
   MemorySet holders;
   part.visit([&](const Box& box) {
@@ -163,6 +189,12 @@ void bring_pages_to_host(CoherentState& array, const ArrayPart& part, AccessMode
   note_pages(array, part, mode, host_memory);
 }
 
+bool moves_after_waiting(const CoherentState& array, const ArrayPart& part, AccessMode mode) {
+  constexpr index_t most = index_t{16} << 20;
+  return array.main.space.shared && bytes_of(array, part) <= most &&
+         !are_there(array.pages, part, mode, host_memory);
+}
+
 PageFaults faults_of(const CoherentState& array) {
   // Memory of the host alone has no pages elsewhere.
   if (array.mode != MemoryMode::Managed || !array.main.space.shared) return {};
@@ -178,12 +210,12 @@ bool CallState::moves_pages(const Part& part) {
   return any && !part.is_host;
 }
 
-// Of arrays in pinned memory, which are not copied: reports the accesses that the part declares to a device
+// Of arrays that are used where the host has them: reports the accesses that the part declares to a device
 // that models time.
 void CallState::note_link_use(const Part& part) const {
   index_t read = 0, written = 0;
   for_uses(part, [&](const Use& use) {
-    if (use.array->mode != MemoryMode::Mapped) return;
+    if (use.array->mode != MemoryMode::Mapped && !use.at_host) return;
     const index_t bytes = bytes_of(*use.array, use.region);
     if (reads(use.mode)) read += bytes;
     if (writes(use.mode)) written += bytes;
@@ -193,12 +225,12 @@ void CallState::note_link_use(const Part& part) const {
 
 // For a kernel that is enqueued next on the part's queue.
 void CallState::bring_pages(const Part& part) {
-  for_uses(part, [&](const Use& use) {
+  for_uses(part, [&](Use& use) {
     const ArrayPart& region = shares_rows_ ? use.home : use.region;
     if (use.array->mode != MemoryMode::Managed || region.empty()) return;
     if (shares_rows_ && is_mostly_there(use.array->pages, region, part.memory)) return;
-    detail::bring_pages(*use.array, region, use.mode, part.memory, *part.queue,
-                        shares_rows_ || parts_.size() > 1);
+    const PageUse pages{use.mode, use.by_items, shares_rows_ || parts_.size() > 1};
+    use.at_host = detail::bring_pages(*use.array, region, pages, part.memory, *part.queue);
   });
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
+#include <bit>
+#include <cstdint>
 
 #include <cuda_runtime_api.h>
 
@@ -55,7 +57,12 @@ void ManagedBlocks::remove(void* begin, bool is_kept) noexcept {
   const auto found = blocks_.find(static_cast<char*>(begin));
   if (found == blocks_.end()) return;
   ManagedBlock& block = found->second;
-  if (is_kept && block.advised_by_program) withdraw_all(block.begin, ManagedHeap::taken_by(block.bytes));
+  const std::size_t taken = ManagedHeap::taken_by(block.bytes);
+  if (is_kept && block.advised_by_program) withdraw_all(block.begin, taken);
+  else if (is_kept)
+    for (std::uint64_t gpus = block.advice.reaching(); gpus != 0; gpus &= gpus - 1)
+      static_cast<void>(
+          advise_on_pages(block.begin, taken, cudaMemAdviseUnsetAccessedBy, std::countr_zero(gpus)));
   blocks_.erase(found);
 }
 

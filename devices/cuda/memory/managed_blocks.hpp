@@ -24,8 +24,8 @@ class ManagedBlocks {
   static ManagedBlocks& all();
 
   void add(void* begin, std::size_t bytes);
-  /// Forgets the block. `is_kept`: its memory is going to be that of another array, so what the program has
-  /// advised on it is withdrawn.
+  /// Forgets the block. `is_kept`: its memory is going to be that of another array, so what was advised on it
+  /// is withdrawn.
   void remove(void* begin, bool is_kept) noexcept;
 
   /// To be held while blocks are used.

@@ -45,7 +45,7 @@ void PageAdvice::at_home(std::size_t begin, std::size_t end, int gpu, std::vecto
   set(within(begin, end), home, static_cast<std::uint8_t>(gpu + 1), AdviceCall::Kind::PreferHere, gpu, calls);
 }
 
-void PageAdvice::read_from(std::size_t begin, std::size_t end, int gpu, std::vector<AdviceCall>& calls) {
+void PageAdvice::reached_from(std::size_t begin, std::size_t end, int gpu, std::vector<AdviceCall>& calls) {
   reached_.resize(runs_.size());
   const std::uint64_t bit = std::uint64_t{1} << gpu;
   const Runs runs = touched(begin, end);
@@ -57,6 +57,12 @@ void PageAdvice::read_from(std::size_t begin, std::size_t end, int gpu, std::vec
     const std::size_t at = first * managed_run;
     calls.push_back({AdviceCall::Kind::ReachFromHere, at, std::min(k * managed_run, bytes_) - at, gpu});
   }
+}
+
+std::uint64_t PageAdvice::reaching() const {
+  std::uint64_t all = 0;
+  for (const std::uint64_t gpus : reached_) all |= gpus;
+  return all;
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

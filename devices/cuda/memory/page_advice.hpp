@@ -33,9 +33,11 @@ class PageAdvice {
   /// there where they can. Of runs that hold other bytes, too, nothing is said.
   void at_home(std::size_t begin, std::size_t end, int gpu, std::vector<AdviceCall>& calls);
 
-  /// `gpu` reads bytes [begin, end) where they are: it is to have them in its page tables, wherever they
+  /// `gpu` uses bytes [begin, end) where they are: it is to have them in its page tables, wherever they
   /// move.
-  void read_from(std::size_t begin, std::size_t end, int gpu, std::vector<AdviceCall>& calls);
+  void reached_from(std::size_t begin, std::size_t end, int gpu, std::vector<AdviceCall>& calls);
+  /// The GPUs of which that is so, as bits.
+  std::uint64_t reaching() const;
 
  private:
   // Runs [first, last): those that lie within the bytes, or that have one of them.

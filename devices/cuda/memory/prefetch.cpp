@@ -34,10 +34,15 @@ PrefetchRange resolved(const ManagedRange& range, const ManagedBlock* block) {
 // It costs less to move small blocks again than to advise on them.
 bool is_advised_on(const ManagedBlock* block) { return block != nullptr && block->bytes >= managed_run; }
 
+// Advice is needed, without which an access over the link moves the page.
+bool stays(const ManagedRange& range, const ManagedBlock* block) {
+  return range.stays && (range.at_host ? block != nullptr : is_advised_on(block));
+}
+
 void advise(const ManagedRange& range, ManagedBlock& block, bool to_host, int device) {
   std::vector<AdviceCall> calls;
   const auto begin = static_cast<std::size_t>(range.begin - block.begin), end = begin + range.bytes;
-  if (range.stays) block.advice.read_from(begin, end, device, calls);
+  if (range.stays) block.advice.reached_from(begin, end, device, calls);
   else if (range.writes) block.advice.written(begin, end, calls);
   if (range.has_other_users && !range.writes && !range.stays) block.advice.read_by_many(begin, end, calls);
   if (range.has_other_users && range.writes && !to_host) block.advice.at_home(begin, end, device, calls);
@@ -83,8 +88,9 @@ std::size_t CudaQueue::prefetch(const ManagedRange* ranges, int count, bool to_h
     for (const ManagedRange* range = ranges; range != ranges + count; ++range) {
       if (range->bytes == 0) continue;
       ManagedBlock* const block = blocks.find(range->begin);
-      if (!range->stays || !is_advised_on(block)) known.push_back(resolved(*range, block));
-      if (is_advised_on(block)) advise(*range, *block, to_host, device());
+      const bool is_reached = stays(*range, block);
+      if (!is_reached) known.push_back(resolved(*range, block));
+      if (is_reached || is_advised_on(block)) advise(*range, *block, to_host, device());
     }
   }
   const std::vector<PrefetchPiece> pieces = plan_prefetch(known);

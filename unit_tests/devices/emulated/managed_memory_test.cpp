@@ -94,6 +94,36 @@ TEST_F(EmulatedManaged, PrefetchesRoundOutwardsToPagesAndLeadBackToTheHost) {
   EXPECT_MOVES(x, 1, 1, 0);
 }
 
+TEST_F(EmulatedManaged, WhatStaysIsReadOrWrittenWhereItIs) {
+  const SharedArray x = pages(2);
+  const Queue<Emulated> queue;
+  detail::ManagedRange written = x.range(0, per_page, true, true),
+                       read = x.range(per_page, per_page, true, false);
+  written.stays = read.stays = true;
+  EXPECT_EQ(prefetch(queue, written) + prefetch(queue, read), 0U);
+
+  for (int k = 1; k <= 3; ++k) {
+    EXPECT_EQ(sum_every(queue, x.in(Emulated{}), per_page, 2), 10 * (k - 1));
+    parallel_for(on(queue), 1, AddEvery{x.in(Emulated{}), 1, 3});
+    queue.wait();
+    x[0] = x[0] + 4;
+    x[per_page] = x[per_page] + 3;
+  }
+  EXPECT_MOVES(x, 0, 0, 0);
+
+  parallel_for(on(queue), 2, AddEvery{x.in(Emulated{}), per_page});
+  queue.wait();
+  EXPECT_MOVES(x, 1, 1, 0);  // the one that was to be read
+  prefetch(queue, x.range(0, per_page, true, true));
+  queue.wait();
+  EXPECT_EQ(x[0], 22);
+  EXPECT_MOVES(x, 2, 1, 1);
+  parallel_for(on(queue), 1, AddEvery{x.in(Emulated{}), per_page});
+  queue.wait();
+  EXPECT_EQ(x[0], 23);
+  EXPECT_MOVES(x, 2, 1, 1);  // reached wherever it is
+}
+
 TEST_F(EmulatedManaged, PagesPrefetchedForReadingAreSharedUntilSomebodyWrites) {
   const SharedArray x = pages(2);
   x[0] = 3;

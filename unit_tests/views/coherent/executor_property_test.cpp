@@ -37,7 +37,9 @@ class CoherentPrograms : public CoherentTest {
       if (k % programs_on_a_machine == 0) {
         leave_nothing();
         const double peers[] = {0, 20e9, 395e9};
-        emulated::configure(machine(static_cast<int>(random(1, 8)), peers[random(0, 2)]));
+        emulated::Config config = machine(static_cast<int>(random(1, 8)), peers[random(0, 2)]);
+        config.bytes_reached_at_host = random(0, 2) * 2000;
+        emulated::configure(config);
       }
       const bool failures = random(0, 1) == 0;
       run_one(random, {.devices = static_cast<int>(random(1, std::min(4, emulated::config().count))),
@@ -64,6 +66,7 @@ TEST_F(CoherentPrograms, OfManagedArraysBeyondTheRoomOfADeviceNeverMeetAnOldValu
   emulated::Config config = machine(3);
   config.managed_page = 4096;
   config.capacity = 2 * config.managed_page;
+  config.bytes_reached_at_host = 1000;
   emulated::configure(config);
   coherent::reset_counters();
   Random random;

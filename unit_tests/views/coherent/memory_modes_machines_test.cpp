@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <strata/algorithms/sequence/sequence.hpp>
+
 #include "views/coherent/executor_fixture.hpp"
 
 namespace {
@@ -145,6 +147,108 @@ TEST_F(MemoryModesOnMachines, HalosOfManagedArraysAreReadWhereTheyAre) {
   EXPECT_GT(x.counters().prefetched_to_devices.bytes, after.prefetched_to_devices.bytes);
   EXPECT_EQ(x.counters().faults.count, after.faults.count);
   EXPECT_EQ(x(0), 8);
+}
+
+// ---- small managed arrays that stay with the host
+
+class SmallManagedArrays : public MemoryModesOnMachines {
+ protected:
+  void SetUp() override {
+    MemoryModesOnMachines::SetUp();
+    emulated::Config config = machine(2);
+    config.managed_page = 4096;
+    config.bytes_reached_at_host = 8 * length;
+    emulated::configure(config);
+  }
+  static void add(const Numbers& x, int launches) {
+    for (int k = 0; k < launches; ++k) launch(on(Emulated{0}), x.extent(0), AddTo{1}, inout(x));
+    wait(Emulated{0});
+  }
+  // Its pages, moved for one device and moved by faults, in bytes.
+  static index_t prefetched(const Numbers& x) {
+    return static_cast<index_t>(x.counters().prefetched_to_devices.bytes);
+  }
+  static index_t faulted(const Numbers& x) {
+    const PageFaults faults = x.counters().faults;
+    return static_cast<index_t>(faults.to_devices + faults.to_host);
+  }
+};
+
+TEST_F(SmallManagedArrays, ThatHostAndDeviceUseInTurnNeverMove) {
+  const Numbers x = filled("x", MemoryMode::Managed), y = filled("y", MemoryMode::Managed);
+  for (int k = 0; k < 5; ++k) {
+    add(x, k % 2);
+    launch(on(Emulated{k % 2}), range(1, length - 1), SumOfThree{}, in(x, halo(1, 1)), out(y));
+    EXPECT_EQ(x(3) + y.read()(3), 4 * x(3));
+  }
+  expect_values(x, 2);
+  for (const Numbers& array : {x, y}) {
+    EXPECT_EQ(prefetched(array), 0) << array.explain();
+    EXPECT_EQ(array.counters().prefetched_to_host.bytes, 0U);
+    EXPECT_EQ(faulted(array), 0) << array.explain();
+  }
+}
+TEST_F(SmallManagedArrays, ThatStayWithTheDeviceMoveWithTheThirdLaunchAndOnce) {
+  const Numbers x = filled("x", MemoryMode::Managed);
+  add(x, 2);
+  EXPECT_EQ(prefetched(x), 0);
+  add(x, 1);
+  EXPECT_EQ(prefetched(x), 8 * length);
+  add(x, 20);
+  EXPECT_EQ(prefetched(x), 8 * length);
+  expect_values(x, 23);
+  EXPECT_EQ(x.counters().prefetched_to_host.bytes, 8U * length);
+  EXPECT_EQ(faulted(x), 0);
+  add(x, 2);  // the host has it again
+  EXPECT_EQ(prefetched(x), 8 * length);
+  expect_values(x, 25);
+}
+// Many work items may read the same elements, a recorded run launches many times, and a larger array would
+// take long.
+TEST_F(SmallManagedArrays, OthersMoveAtOnce) {
+  const auto expect_moved = [](const char* what, const Numbers& x, const auto& use) {
+    const index_t before = prefetched(x);
+    use(x);
+    wait(Emulated{0});
+    EXPECT_GE(prefetched(x) - before, 8 * length) << what;
+  };
+  const Numbers y = filled("y", MemoryMode::Smart);
+  expect_moved("everything", filled("x", MemoryMode::Managed), [&](const Numbers& x) {
+    launch(on(Emulated{0}), length, ReadFrom{3}, in(x, everything), out(y));
+  });
+  expect_moved("rows by a function", filled("x", MemoryMode::Managed), [&](const Numbers& x) {
+    launch(on(Emulated{0}), length, Copy{}, in(x, rows([](ResidentRows work) { return work; })), out(y));
+  });
+  expect_moved("prefetch()", filled("x", MemoryMode::Managed),
+               [](const Numbers& x) { x.prefetch(x.domain(), Emulated{0}); });
+  expect_moved("parts", filled("x", MemoryMode::Managed), [](const Numbers& x) {
+    launch(across(Emulated{0}, Emulated{1}), length, AddTo{1}, inout(x));
+    wait(Emulated{1});
+  });
+  expect_moved("a recorded run", filled("x", MemoryMode::Managed), [](const Numbers& x) {
+    Sequence steps("steps", on(Emulated{0}));
+    steps.loop("add", length, AddTo{1}, inout(x));
+    steps.run(3);
+  });
+  const Numbers larger("larger", length + 1, MemoryMode::Managed, main_in(Emulated{0}));
+  for (index_t i = 0; i <= length; ++i) larger(i) = i;
+  expect_moved("larger", larger, [](const Numbers& x) { add(x, 1); });
+}
+// Reads and writes go over the link, as those of mapped arrays.
+TEST_F(SmallManagedArrays, TakeTheTimeOfTheLink) {
+  const auto seconds = [](MemoryMode mode) {
+    const Numbers x = filled("x", mode);
+    const double begin = emulated::now();
+    add(x, 1);
+    return emulated::now() - begin;
+  };
+  EXPECT_DOUBLE_EQ(seconds(MemoryMode::Managed), seconds(MemoryMode::Mapped));
+}
+TEST_F(SmallManagedArrays, CannotBeOfLessThanNothing) {
+  emulated::Config wrong = machine(1);
+  wrong.bytes_reached_at_host = -1;
+  EXPECT_TRUE(
+      has(message_of<SettingError>([&] { emulated::configure(wrong); }), "bytes_reached_at_host is -1"));
 }
 
 // ---- machines that lack a memory
