@@ -48,9 +48,11 @@ constexpr index_t alignment_of_all() {
   return align;
 }
 
-// A function of its own: compiled once for all launches with such an access.
+// A function of its own: compiled once for all launches with such an access. `is_line`: the work items of the
+// call are those of `work`, one for each row.
 template <class Access>
-[[gnu::noinline]] void declare(CoherentCall& call, const Access& access, ResidentRows work) {
+[[gnu::noinline]] void declare(CoherentCall& call, const Access& access, ResidentRows work,
+                               bool is_line = false) {
   if constexpr (is_coherent_access_v<Access>) {
     if (!access.array) fail_no_array();
     ArrayPart part;
@@ -59,8 +61,8 @@ template <class Access>
     } catch (const ShapeMismatch& error) {
       call.fail_region(error);
     }
-    call.add_use(*access.array.state(), Access::mode, static_cast<ArrayPart&&>(part),
-                 is_by_items<typename Access::region_type>);
+    const bool by_items = is_line && access.array.domain().rank() > 0 && is_by_items(access.region);
+    call.add_use(*access.array.state(), Access::mode, static_cast<ArrayPart&&>(part), by_items);
   }
 }
 
@@ -275,7 +277,7 @@ void launch_coherent(const char* label, const Where& where, const R& work, const
   CoherentCall call = make_call<R, K>(label);
   for (const SpreadPart& part : parts) {
     add_part_of(call, where, part.place);
-    (declare(call, accesses, part.rows), ...);
+    (declare(call, accesses, part.rows, WorkOf<R>::rank == 1), ...);
   }
   call.prepare();
   Balance* const balance = balance_of(where);

@@ -102,7 +102,7 @@ void reduce_on_one(const char* label, const On<D>& where, const R& work, const K
   };
   CoherentCall call = make_call<R, K>(label);
   call.add_part(where.device.backend(), queue_of(where), waits_for_result<K, I>());
-  (declare(call, accesses, rows), ...);
+  (declare(call, accesses, rows, WorkOf<R>::rank == 1), ...);
   constexpr int first = use_number<sizeof...(Accesses), Accesses...>();
   if constexpr (IsCoherent<I> || has_coherent_target<I>) {
     const auto& value = [&]() -> const auto& {
@@ -387,7 +387,7 @@ void launch_scan_part(const char* label, const On<D>& where, const R& work, cons
                       const Start& start, const Accesses&... accesses) {
   CoherentCall call = make_call<R, K>(label);
   call.add_part(where.device.backend(), queue_of(where), waits_for_result<K, std::remove_cvref_t<Into>>());
-  (declare(call, accesses, LeftMost<R>::of(work)), ...);
+  (declare(call, accesses, LeftMost<R>::of(work), WorkOf<R>::rank == 1), ...);
   call.prepare();
   run_part(
       call, 0, where, false,

@@ -100,8 +100,7 @@ Box::Box(std::span<const index_t> lower, std::span<const index_t> upper) {
       *this = none(rank_);
       return;
     }
-    lower_[r] = lower[r];
-    upper_[r] = upper[r];
+    bounds_[r] = {lower[r], upper[r]};
   }
 }
 
@@ -119,6 +118,7 @@ Box Box::none(int rank) {
   need_rank(static_cast<std::size_t>(rank), 1);
   Box box;
   box.rank_ = rank;
+  for (int r = 0; r < rank; ++r) box.bounds_[r] = {0, 0};
   return box;
 }
 
@@ -136,7 +136,7 @@ bool Box::contains(const Box& part) const {
   need_same_rank("whether one box contains another", *this, part);
   if (part.empty()) return true;
   for (int r = 0; r < rank_; ++r)
-    if (part.lower_[r] < lower_[r] || part.upper_[r] > upper_[r]) return false;
+    if (part.lower(r) < lower(r) || part.upper(r) > upper(r)) return false;
   return true;
 }
 
@@ -146,7 +146,7 @@ bool Box::contains(std::span<const index_t> point) const {
                         std::to_string(point.size()) + " indices; give " + std::to_string(rank_) +
                         ", one for every dimension");
   for (int r = 0; r < rank_; ++r)
-    if (point[r] < lower_[r] || point[r] >= upper_[r]) return false;
+    if (point[r] < lower(r) || point[r] >= upper(r)) return false;
   return true;
 }
 
@@ -155,8 +155,7 @@ Box Box::with_bounds(int r, index_t lower, index_t upper) const {
   if (empty()) return *this;
   if (upper <= lower) return none(rank_);
   Box box = *this;
-  box.lower_[r] = lower;
-  box.upper_[r] = upper;
+  box.bounds_[r] = {lower, upper};
   return box;
 }
 

@@ -12,6 +12,7 @@
 #include <initializer_list>
 #include <iosfwd>  // declares std::ostream and, in libstdc++ and libc++, std::string
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include <strata/core/config.hpp>
@@ -24,7 +25,15 @@ namespace strata::inline STRATA_ABI {
 class Box {
  public:
   /// The one point of rank 0.
-  constexpr Box() = default;
+  constexpr Box() {
+    if (std::is_constant_evaluated())  // which knows no bounds that nobody has set
+      for (Bounds& bounds : bounds_) bounds = {0, 0};
+  }
+  constexpr Box(const Box& other) : Box() { copy(other); }
+  constexpr Box& operator=(const Box& other) {
+    copy(other);
+    return *this;
+  }
 
   /// The region [lower, upper); empty where an upper bound is not above the lower one. ShapeMismatch when the
   /// lists differ in length; ExtentError beyond 8 dimensions, or when an extent overflows index_t.
@@ -44,13 +53,13 @@ class Box {
   /// The number of dimensions.
   constexpr int rank() const { return rank_; }
   /// The first index of dimension `r`, 0 <= r < rank().
-  constexpr index_t lower(int r) const { return lower_[r]; }
+  constexpr index_t lower(int r) const { return bounds_[r].lower; }
   /// One past the last index of dimension `r`, 0 <= r < rank().
-  constexpr index_t upper(int r) const { return upper_[r]; }
+  constexpr index_t upper(int r) const { return bounds_[r].upper; }
   /// The number of indices of dimension `r`, 0 <= r < rank().
-  constexpr index_t extent(int r) const { return upper_[r] - lower_[r]; }
+  constexpr index_t extent(int r) const { return bounds_[r].upper - bounds_[r].lower; }
   /// True when no point lies in the box; never for rank 0.
-  constexpr bool empty() const { return rank_ > 0 && lower_[0] == upper_[0]; }
+  constexpr bool empty() const { return rank_ > 0 && extent(0) == 0; }
   /// The number of points; ExtentError when it overflows index_t.
   index_t size() const;
 
@@ -70,13 +79,23 @@ class Box {
   friend constexpr bool operator==(const Box& a, const Box& b) {
     if (a.rank_ != b.rank_) return false;
     for (int r = 0; r < a.rank_; ++r)
-      if (a.lower_[r] != b.lower_[r] || a.upper_[r] != b.upper_[r]) return false;
+      if (a.lower(r) != b.lower(r) || a.upper(r) != b.upper(r)) return false;
     return true;
   }
 
  private:
-  index_t lower_[max_rank] = {};
-  index_t upper_[max_rank] = {};
+  struct Bounds {
+    index_t lower, upper;
+  };
+  // The bounds that there are: launches copy boxes of one dimension many times.
+  constexpr void copy(const Box& other) {
+    rank_ = other.rank_;
+    if (rank_ > 0) bounds_[0] = other.bounds_[0];
+    for (int r = 1; r < rank_; ++r) bounds_[r] = other.bounds_[r];
+  }
+
+  // Set for the dimensions that there are.
+  Bounds bounds_[max_rank];
   int rank_ = 0;
 };
 

@@ -201,8 +201,8 @@ class DeviceInstance {
   virtual char* address_in_kernels(char* host_address, SpaceId space) const;
   /// Whether the host may touch managed memory while kernels of the device run.
   virtual bool has_concurrent_managed_access() const { return true; }
-  /// Of managed memory that lies with the host: to how many bytes kernels that touch each of them once get
-  /// sooner over the link than calls move pages there and back.
+  /// Of managed memory that lies with the host: up to how many bytes kernels that touch each of them once
+  /// reach it over the link sooner than calls move its pages there and back.
   virtual std::size_t bytes_reached_at_host() const { return 0; }
   /// Whether what kernels of this device do atomically at system scope, in memory of `space`, is atomic for
   /// the host, too, and for all devices of which this is so. Where it is not, `reason` is why, as the rest of
@@ -258,7 +258,8 @@ class QueueState : public RefCounted {
   /// Moves the pages of managed memory to this queue's device, or to the host, after the work enqueued so
   /// far and before all that is enqueued later, and advises the driver how they are used. Their values stay.
   /// Returns the bytes of pages that it is to move, and, to the host, those that are to be
-  /// overwritten, too: 0 where there is nothing to wait for, or the device cannot.
+  /// overwritten, too, and those that are reached at the host: 0 where there is nothing to wait for, or the
+  /// device cannot.
   virtual std::size_t prefetch(const ManagedRange* /*ranges*/, int /*count*/, bool /*to_host*/) { return 0; }
   /// For devices that model time: the kernel that the calling thread launches here next reads and writes so
   /// many bytes of the host's memory where they lie.

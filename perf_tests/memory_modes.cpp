@@ -172,7 +172,7 @@ class MemoryModes {
       const std::string prefix = name_of(work.pattern);
       const auto line = [&](const std::string& what, Until until) {
         const Statistics time = race_.time(entry.number, until);
-        const double ratio = entry.baseline < 0 ? none : race_.speedup(entry.number, entry.baseline, until);
+        const double ratio = ratio_of(entry, entries, until);
         const std::string name = what + ", " + (entry.is_by_hand ? to_string(entry.mode) : entry.name) +
                                  (entry.is_by_hand ? ", by hand: " + entry.name : "");
         if (verifies) add_us(name, work.n, time, ratio);
@@ -208,7 +208,6 @@ class MemoryModes {
     }
     add_competitors(work, modes, entries, false);
     race_.run(rounds(work.n), seconds_a_race);
-    choose_managed_baseline(entries, Until::Done);
     for (const auto& [mode, arrays] : all)
       report_.check(arrays->wrong() == 0,
                     described(work, mode) + ": " + std::to_string(arrays->wrong()) + " values");
@@ -237,16 +236,17 @@ class MemoryModes {
 #endif
   }
 
-  // What managed arrays are to be as fast as: the fastest of all ways by hand after which the host has the
-  // pages.
-  void choose_managed_baseline(std::vector<Entry>& entries, Until until) {
-    int best = -1;
-    for (const Entry& entry : entries)
-      if (entry.is_by_hand && entry.mode == MemoryMode::Managed && !entry.comes_late &&
-          (best < 0 || race_.time(entry.number, until).median < race_.time(best, until).median))
-        best = entry.number;
-    for (Entry& entry : entries)
-      if (!entry.is_by_hand && entry.mode == MemoryMode::Managed) entry.baseline = best;
+  // Against what the entry is to be as fast as: for managed arrays the fastest way by hand at whose end the
+  // host has the pages.
+  double ratio_of(const Entry& entry, const std::vector<Entry>& entries, Until until) const {
+    int baseline = entry.baseline;
+    if (baseline >= 0 && entry.mode == MemoryMode::Managed)
+      for (const Entry& other : entries)
+        if (other.is_by_hand && other.mode == MemoryMode::Managed &&
+            (until == Until::Verified || !other.comes_late) &&
+            race_.time(other.number, until).median < race_.time(baseline, until).median)
+          baseline = other.number;
+    return baseline < 0 ? none : race_.speedup(entry.number, baseline, until);
   }
 
   // ---- bytes
@@ -369,8 +369,7 @@ class MemoryModes {
       for (const Entry& entry : entries)
         add_us("read " + std::to_string(reads) + " times, " + std::string(to_string(entry.mode)) +
                    (entry.is_by_hand ? ", by hand: " + entry.name : ""),
-               n, race_.time(entry.number, Until::Done),
-               entry.baseline < 0 ? none : race_.speedup(entry.number, entry.baseline, Until::Done));
+               n, race_.time(entry.number, Until::Done), ratio_of(entry, entries, Until::Done));
       if (pays == 0 && race_.speedup(entries[0].number, entries[1].number, Until::Done) > 1) pays = reads;
     }
     if (has_competitors)
@@ -406,13 +405,11 @@ class MemoryModes {
     }
     add_competitors(work, modes, entries, true);
     race_.run(rounds(n), seconds_a_race);
-    choose_managed_baseline(entries, Until::Verified);
     report_.check(wrong == 0, "full, new arrays");
     for (const Entry& entry : entries)
       add_us(std::string("full, new arrays, ") + to_string(entry.mode) +
                  (entry.is_by_hand ? ", by hand: " + entry.name : ""),
-             n, race_.time(entry.number, Until::Verified),
-             entry.baseline < 0 ? none : race_.speedup(entry.number, entry.baseline, Until::Verified));
+             n, race_.time(entry.number, Until::Verified), ratio_of(entry, entries, Until::Verified));
   }
 
   // What the host pays for a launch of data that is in place.

@@ -4,6 +4,7 @@
 
 #include <strata/core/error.hpp>
 #include <strata/core/runtime.hpp>
+#include <strata/core/settings.hpp>
 #include <strata/devices/cuda/failure.hpp>
 #include <strata/devices/cuda/instance.hpp>
 #include <strata/devices/cuda/memory/direct_file.hpp>
@@ -120,9 +121,10 @@ char* CudaMemory::address_in_kernels(char* host_address, SpaceId space) const {
 bool CudaMemory::has_concurrent_managed_access() const { return gpu_.has_concurrent_managed_access(); }
 
 // Measured on an H200, for a kernel and the wait for it: 12 us in place and 53 with two prefetches (4 KiB),
-// 33 and 112 (256 KiB), 92 and 270 (1 MiB). Beyond this, kernels that touch elements several times lose more.
+// 33 and 112 (256 KiB), 92 and 270 (1 MiB). The default is 256 KiB, as kernels that touch elements several
+// times lose the more the larger arrays are.
 std::size_t CudaMemory::bytes_reached_at_host() const {
-  return gpu_.has_concurrent_managed_access() ? std::size_t{256} << 10 : 0;
+  return gpu_.has_concurrent_managed_access() ? static_cast<std::size_t>(settings().managed_at_host) : 0;
 }
 
 // As CUDA's memory model has it: an object in memory of which none of this is true is not atomic at system

@@ -31,7 +31,7 @@ std::size_t EmulatedQueue::prefetch(const ManagedRange* ranges, int count, bool 
           std::to_string(core_->instance()) +
           "}: they are not, or not all, of one array in managed memory of Emulated; prefetch what "
           "shared_memory() has allocated");
-    if (!range.stays) bytes += pages;
+    if (!range.stays || range.at_host) bytes += pages;
     asked.push_back(range);
   }
   if (asked.empty() || !instance_.has_concurrent_managed_access()) return 0;

@@ -173,14 +173,14 @@ inline Fixed fixed(const Box& box) { return {box}; }
 
 namespace detail {
 
-/// Whether a work item touches what is its own, and neighbours of that: no other items but theirs touch it.
+/// Whether few work items of a range touch the same element: each what is its own, and some neighbours.
 template <class Region>
-inline constexpr bool is_by_items =
-    std::is_same_v<Region, Own> || std::is_same_v<Region, OwnElement> || std::is_same_v<Region, Columns>;
-template <class Edge>
-inline constexpr bool is_by_items<Halo<Edge>> = true;
-template <int Rank, class Edge>
-inline constexpr bool is_by_items<BoxHalo<Rank, Edge>> = true;
+constexpr bool is_by_items(const Region& region) {
+  constexpr index_t some = 8;
+  if constexpr (std::is_same_v<Region, Own> || std::is_same_v<Region, OwnElement>) return true;
+  else if constexpr (requires { region.left + region.right; }) return region.left + region.right <= some;
+  else return false;
+}
 
 /// A part of an array: boxes that share no index. Nearly always one box.
 struct ArrayPart {

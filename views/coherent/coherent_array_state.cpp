@@ -88,7 +88,7 @@ static std::string explain_pages(const CoherentState& array) {
   const std::lock_guard lock(coherence.mutex);
   array.pages.map().visit(array.shape.domain, [&](const Box& box, MemorySet memories) {
     if (memories.empty()) return;
-    text += "\n  pages of " + to_string(box) + ": used last by";
+    text += "\n  pages of " + to_string(box) + ": with";
     const char* separator = " ";
     memories.visit([&](MemoryId memory) {
       text += separator + coherence.memories.name(memory);

@@ -40,8 +40,8 @@ class CoherentCall {
   /// The part of the work that runs on a device. With `waits` its launch returns when the kernel has ended,
   /// and other threads go on meanwhile; then it is the only part.
   void add_part(DeviceInstance& device, QueueState& queue, bool waits = false);
-  /// The last part uses a region of the array, which must outlive the call. `by_items`: each work item
-  /// touches what is its own, and neighbours of that, so that nothing is touched often.
+  /// The last part uses a region of the array, which must outlive the call. `by_items`: few work items touch
+  /// the same element.
   void add_use(CoherentState& array, AccessMode mode, ArrayPart region, bool by_items = false);
 
   /// Throws the error with the name of the launch: a region that was declared is not one of its array.

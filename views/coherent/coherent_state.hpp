@@ -94,9 +94,11 @@ class CoherentState : public RefCounted {
   /// Of a managed array: which device writes a part that launches on several devices gave it, and has its
   /// pages, also while another one reads them.
   Directory homes;
-  /// Of a managed array: launches that reached it at the host since the host has used it, and the memories
-  /// whose devices have been told to.
-  int launches_at_host = 0;
+  /// Of a managed array: launches on devices since the host has used it (no more are counted than those that
+  /// may reach it there, and one), whether there were more than these the last time, and the memories whose
+  /// devices reach it at the host.
+  int launches_since_host = 0;
+  bool moves_at_once = false;
   MemorySet reached_from;
   /// Of an explicit one: the memories where it stays, once it has memory there.
   MemorySet stays_in;

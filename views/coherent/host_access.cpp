@@ -175,11 +175,11 @@ HostUseScope::HostUseScope(const Ref<CoherentState>& its_array, const Box& box, 
   if (is_good && pages_come_later && !coherence.tracker.failed()) {
     try {
       bring_pages_to_host(array, part, mode, after);
+      find_events();
     } catch (...) {
       give_up();
       throw;
     }
-    find_events();
     is_good = wait();
   }
   if (is_good) {

@@ -9,6 +9,9 @@ namespace strata::inline STRATA_ABI::detail {
 
 namespace {
 
+// Bytes that move to the host when it has waited for the work before.
+constexpr std::size_t most_after_waiting = std::size_t{16} << 20;
+
 // Whether another device has used pages of the box last, so that a reader is to share them with it. The host
 // is left out: pages that it shares with a device cost far more to write again than to move.
 bool others_read(const CoherentState& array, const Box& box, AccessMode mode, MemoryId memory) {
@@ -63,18 +66,30 @@ bool are_there(const Directory& pages, const ArrayPart& part, AccessMode mode, M
   return all;
 }
 
+// Launches in a row that reach an array at the host.
+constexpr int most_launches_at_host = 2;
+
 // Whether the part stays with the host for a launch on a device, which reaches it over the link. What many
 // work items read, or the program asks for, moves at once: it may be read many times.
-bool stays_at_host(CoherentState& array, const ArrayPart& part, const PageUse& use, MemoryId memory) {
-  constexpr int most_launches = 2;
-  const std::size_t most = Coherence::get().memories[memory].device->bytes_reached_at_host();
-  if (!use.by_items || use.is_split || array.is_adopted || array.launches_at_host >= most_launches ||
-      static_cast<std::size_t>(array.shape.bytes()) > most)
+bool stays_at_host(const CoherentState& array, const ArrayPart& part, const PageUse& use, MemoryId memory) {
+  if (!use.by_items || use.is_split || array.is_adopted || array.moves_at_once ||
+      array.launches_since_host >= most_launches_at_host)
     return false;
+  const std::size_t most = Coherence::get().memories[memory].device->bytes_reached_at_host();
+  if (static_cast<std::size_t>(array.shape.bytes()) > most) return false;
   bool all = !part.empty();
   part.visit([&](const Box& box) { all = all && array.pages.holds_alone(host_memory, box); });
-  if (all) ++array.launches_at_host;
   return all;
+}
+
+// Whether the device of the queue reaches all of the array where it is.
+bool reaches(CoherentState& array, MemoryId memory, QueueState& queue) {
+  if (array.reached_from.contains(memory)) return true;
+  ManagedRange all{array.main.base, static_cast<std::size_t>(array.shape.bytes()), true, true};
+  all.stays = all.at_host = true;
+  if (queue.prefetch(&all, 1, false) == 0) return false;
+  array.reached_from = array.reached_from.with(memory);
+  return true;
 }
 
 // Whether the memory has most of the part already. Kernels that claim begin about where they did the last
@@ -106,6 +121,12 @@ std::vector<ManagedRange> ranges_of(const CoherentState& array, const ArrayPart&
   };
   part.visit([&](const Box& box) { for_parts(array, box, mode, memory, add); });
   return ranges;
+}
+
+std::size_t total_of(const std::vector<ManagedRange>& ranges) {
+  std::size_t bytes = 0;
+  for (const ManagedRange& range : ranges) bytes += range.bytes;
+  return bytes;
 }
 
 // Without what stays elsewhere.
@@ -147,20 +168,16 @@ bool bring_pages(CoherentState& array, const ArrayPart& part, const PageUse& use
   if (!array.main.space.shared) return false;  // memory of the host alone
   note_home(array, part, mode, memory, use.is_split);
   if (are_there(array.pages, part, mode, memory)) return false;
-  if (stays_at_host(array, part, use, memory)) {
-    if (!array.reached_from.contains(memory)) {
-      const ManagedRange all{
-          array.main.base, static_cast<std::size_t>(array.shape.bytes()), true, true, false, true, true};
-      queue.prefetch(&all, 1, false);
-      array.reached_from = array.reached_from.with(memory);
-    }
-    return true;
-  }
+  if (stays_at_host(array, part, use, memory) && reaches(array, memory, queue)) return true;
   const std::vector<ManagedRange> ranges = ranges_of(array, part, mode, memory, use.is_split);
   if (queue.prefetch(ranges.data(), static_cast<int>(ranges.size()), false) > 0 && reads(mode))
     count(array, &TransferCounters::prefetched_to_devices, moved_bytes_of(array, part, mode, memory));
   note_pages(array, part, mode, memory);
   return false;
+}
+
+void note_launch(CoherentState& array) {
+  if (array.launches_since_host <= most_launches_at_host) ++array.launches_since_host;
 }
 
 void bring_pages_to_host(CoherentState& array, const ArrayPart& part, AccessMode mode, WorkList& after) {
@@ -169,7 +186,8 @@ void bring_pages_to_host(CoherentState& array, const ArrayPart& part, AccessMode
     if (!coherence.memories[m].device->has_concurrent_managed_access())
       coherence.memories[m].device->wait_all();
   note_home(array, part, mode, host_memory, false);
-  array.launches_at_host = 0;
+  if (array.launches_since_host > 0) array.moves_at_once = array.launches_since_host > most_launches_at_host;
+  array.launches_since_host = 0;
   if (are_there(array.pages, part, mode, host_memory)) return;
   MemorySet holders;
   part.visit([&](const Box& box) {
@@ -178,11 +196,16 @@ void bring_pages_to_host(CoherentState& array, const ArrayPart& part, AccessMode
   MemoryId from = host_memory;
   holders.without(host_memory).visit([&](MemoryId m) { from = m; });
   if (from != host_memory) {
-    QueueState& queue = coherence.queue_for(from, host_memory, bytes_of(array, part), after);
+    const index_t bytes = bytes_of(array, part);
     const std::vector<ManagedRange> ranges = ranges_of(array, part, mode, host_memory, false);
+    // What the host waits for next, or has waited for, needs no queue of its own.
+    QueueState* const last =
+        total_of(ranges) <= most_after_waiting ? coherence.tracker.queue_that_ends_with(after) : nullptr;
+    const bool follows = last != nullptr && &last->instance() == coherence.memories[from].device;
+    QueueState& queue = follows ? *last : coherence.queue_for(from, host_memory, bytes, after);
     coherence.tracker.wait_for(queue, after);
     if (queue.prefetch(ranges.data(), static_cast<int>(ranges.size()), true) > 0) {
-      if (reads(mode)) count(array, &TransferCounters::prefetched_to_host, bytes_of(array, part));
+      if (reads(mode)) count(array, &TransferCounters::prefetched_to_host, bytes);
       after.add(coherence.tracker.add(queue, after));
     }
   }
@@ -190,9 +213,8 @@ void bring_pages_to_host(CoherentState& array, const ArrayPart& part, AccessMode
 }
 
 bool moves_after_waiting(const CoherentState& array, const ArrayPart& part, AccessMode mode) {
-  constexpr index_t most = index_t{16} << 20;
-  return array.main.space.shared && bytes_of(array, part) <= most &&
-         !are_there(array.pages, part, mode, host_memory);
+  return array.main.space.shared && !are_there(array.pages, part, mode, host_memory) &&
+         total_of(ranges_of(array, part, mode, host_memory, false)) <= most_after_waiting;
 }
 
 PageFaults faults_of(const CoherentState& array) {
@@ -229,9 +251,16 @@ void CallState::bring_pages(const Part& part) {
     const ArrayPart& region = shares_rows_ ? use.home : use.region;
     if (use.array->mode != MemoryMode::Managed || region.empty()) return;
     if (shares_rows_ && is_mostly_there(use.array->pages, region, part.memory)) return;
-    const PageUse pages{use.mode, use.by_items, shares_rows_ || parts_.size() > 1};
-    use.at_host = detail::bring_pages(*use.array, region, pages, part.memory, *part.queue);
+    const bool is_split = shares_rows_ || is_one_of_several_ || parts_.size() > 1;
+    use.at_host =
+        detail::bring_pages(*use.array, region, {use.mode, use.by_items, is_split}, part.memory, *part.queue);
   });
+  for (int k = 0; k < part.uses; ++k) {
+    const Use* const use = &uses_[static_cast<std::size_t>(part.first_use + k)];
+    const auto is_of_array = [&](const Use& other) { return other.array == use->array; };
+    if (use->array->mode == MemoryMode::Managed && std::none_of(use - k, use, is_of_array))
+      note_launch(*use->array);
+  }
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

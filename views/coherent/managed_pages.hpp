@@ -14,24 +14,28 @@ namespace strata::inline STRATA_ABI::detail {
 /// How a launch uses an array on a device.
 struct PageUse {
   AccessMode mode;
-  bool by_items;  ///< each work item touches what is its own, and neighbours of that
-  bool is_split;  ///< other devices use other parts of the array at the same time
+  bool by_items;  ///< few work items touch the same element
+  bool is_split;  ///< the launch has other parts
 };
 
 /// Enqueues the move of what `queue`'s device, whose memory is `memory`, lacks of the part, if anything.
 ///
 /// A move takes calls of 25 to 50 us each way, however few pages there are. So a small array that the host
 /// has used stays there for two launches that use it by items, which reach it over the link, and moves with
-/// the third: one that host and device use in turn never moves, and one that stays with the device has cost
-/// about as much again as its move. Returns whether the part is reached at the host.
+/// the third. The next time it moves with the first, until no third one has followed. One that host and
+/// device use in turn never moves; one that stays with the device has cost about as much again as its move,
+/// once. Returns whether the part is reached at the host.
 bool bring_pages(CoherentState& array, const ArrayPart& part, const PageUse& use, MemoryId memory,
                  QueueState& queue);
+
+/// The launch of which bring_pages() was called is enqueued: once for each array.
+void note_launch(CoherentState& array);
 
 /// The same towards the host, after the work `after`, to which it adds what it enqueues: the host waits for
 /// that. Where hosts may not touch managed memory while kernels run, it waits for these.
 void bring_pages_to_host(CoherentState& array, const ArrayPart& part, AccessMode mode, WorkList& after);
-/// Whether the host is to wait for the work before it moves pages: behind a kernel that runs a move of few
-/// takes longer, on an H200 by 30 to 45 us (4 KiB to 256 KiB), 190 (4 MiB) and 400 (16 MiB).
+/// Whether the host is to wait for the work before it moves pages: behind a kernel that runs a move takes
+/// longer, on an H200 by 45 us (4 KiB), 90 (256 KiB), 190 (4 MiB) and 400 (16 MiB).
 bool moves_after_waiting(const CoherentState& array, const ArrayPart& part, AccessMode mode);
 
 /// Pages of the part are in `memory` now, by a use that nothing was brought for.

@@ -59,10 +59,11 @@ void ManagedBlocks::remove(void* begin, bool is_kept) noexcept {
   ManagedBlock& block = found->second;
   const std::size_t taken = ManagedHeap::taken_by(block.bytes);
   if (is_kept && block.advised_by_program) withdraw_all(block.begin, taken);
-  else if (is_kept)
-    for (std::uint64_t gpus = block.advice.reaching(); gpus != 0; gpus &= gpus - 1)
-      static_cast<void>(
-          advise_on_pages(block.begin, taken, cudaMemAdviseUnsetAccessedBy, std::countr_zero(gpus)));
+  else if (const std::uint64_t reaching = is_kept ? block.advice.reaching() : 0; reaching != 0) {
+    for (std::uint64_t gpus = reaching; gpus != 0; gpus &= gpus - 1)
+      advise_on_pages(block.begin, taken, cudaMemAdviseUnsetAccessedBy, std::countr_zero(gpus));
+    static_cast<void>(cudaGetLastError());
+  }
   blocks_.erase(found);
 }
 

@@ -82,6 +82,7 @@ std::size_t CudaQueue::prefetch(const ManagedRange* ranges, int count, bool to_h
   const CudaDeviceScope scope(device());
   const Region region(to_host ? "prefetch to the host" : "prefetch to the GPU");
   std::vector<PrefetchRange> known;
+  std::size_t bytes = 0;
   {
     ManagedBlocks& blocks = ManagedBlocks::all();
     const std::lock_guard blocks_lock(blocks.mutex);
@@ -90,6 +91,7 @@ std::size_t CudaQueue::prefetch(const ManagedRange* ranges, int count, bool to_h
       ManagedBlock* const block = blocks.find(range->begin);
       const bool is_reached = stays(*range, block);
       if (!is_reached) known.push_back(resolved(*range, block));
+      else if (range->at_host) bytes += range->bytes;
       if (is_reached || is_advised_on(block)) advise(*range, *block, to_host, device());
     }
   }
@@ -104,7 +106,6 @@ std::size_t CudaQueue::prefetch(const ManagedRange* ranges, int count, bool to_h
     moved = pieces.data();
   // The host has to wait for all, before it writes; a kernel comes after it anyway, and nothing of what it is
   // to overwrite is moved.
-  std::size_t bytes = 0;
   for (const PrefetchPiece* piece = to_host ? pieces.data() : moved; piece != end; ++piece)
     bytes += piece->end - piece->begin;
   if (end - moved < 2 || !enqueue_batch(moved, end, false, place, *this))

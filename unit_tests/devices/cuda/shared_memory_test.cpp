@@ -48,6 +48,9 @@ bool is_read_mostly(const void* data, std::size_t bytes) {
 int preferred_place(const void* data, std::size_t bytes) {
   return attribute<int>(cudaMemRangeAttributePreferredLocation, data, bytes);
 }
+int accessing_place(const void* data, std::size_t bytes) {
+  return attribute<int>(cudaMemRangeAttributeAccessedBy, data, bytes);
+}
 std::size_t prefetch(const Queue<Cuda>& queue, const std::vector<ManagedRange>& ranges,
                      bool to_host = false) {
   return queue.state().prefetch(ranges.data(), static_cast<int>(ranges.size()), to_host);
@@ -271,6 +274,34 @@ TEST_F(CudaPrefetch, AdviceOfTheProgramEndsWithTheArray) {
   EXPECT_EQ(x.data(), address) << "the test is of memory that is used again";
   EXPECT_FALSE(is_read_mostly(address, 4096));
   EXPECT_EQ(preferred_place(address, 4096), cudaInvalidDeviceId);
+}
+
+// What is reached at the host stays there, for a kernel that reads and writes it; and advice on that ends
+// with the array, too.
+TEST_F(CudaPrefetch, WhatStaysWithTheHostIsReachedThere) {
+  const double* address = nullptr;
+  {
+    const auto x = create<Managed>("x", 100);
+    for (index_t i = 0; i < 100; ++i) x(i) = 1;
+    ManagedRange range = range_of(x, 0, 100, true, true);
+    range.stays = range.at_host = true;
+    EXPECT_EQ(prefetch(queue, {range}), 800U);
+    EXPECT_EQ(accessing_place(x.data(), 800), 0);
+    for (int k = 0; k < 3; ++k) {
+      parallel_for(on(queue), 100, with(AddOne{}, x));
+      queue.wait();
+      x(7) = x(7) + 1;
+    }
+    EXPECT_EQ(x(7), 1 + 2 * 3);
+    EXPECT_EQ(x(99), 1 + 3);
+    EXPECT_EQ(last_prefetch(x.data(), 800), cudaInvalidDeviceId);
+    address = x.data();
+  }
+  wait(Cuda{});
+
+  const auto x = create<Managed>("x", 100);
+  EXPECT_EQ(x.data(), address) << "the test is of memory that is used again";
+  EXPECT_EQ(accessing_place(x.data(), 800), cudaInvalidDeviceId);
 }
 
 TEST_F(CudaPrefetch, TheHostWaitsForWhatItOverwritesToo) {

@@ -151,6 +151,18 @@ TEST_F(MemoryModesOnMachines, HalosOfManagedArraysAreReadWhereTheyAre) {
 
 // ---- small managed arrays that stay with the host
 
+struct SumOfThreeAndOne {
+  STRATA_FUNCTION void operator()(auto i, auto x, auto near, auto y) const {
+    y(i) = x(i) + near(i - 1) + near(i) + near(i + 1);
+  }
+};
+struct CopyOfRows {
+  STRATA_FUNCTION void operator()(auto i, auto, auto x, auto y) const { y(i) = x(i); }
+};
+struct AddPoint {
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y) const { y(i) += x(); }
+};
+
 class SmallManagedArrays : public MemoryModesOnMachines {
  protected:
   void SetUp() override {
@@ -188,7 +200,8 @@ TEST_F(SmallManagedArrays, ThatHostAndDeviceUseInTurnNeverMove) {
     EXPECT_EQ(faulted(array), 0) << array.explain();
   }
 }
-TEST_F(SmallManagedArrays, ThatStayWithTheDeviceMoveWithTheThirdLaunchAndOnce) {
+// The next time they move with the first one, until no third one follows.
+TEST_F(SmallManagedArrays, ThatStayWithTheDeviceMoveWithTheThirdLaunch) {
   const Numbers x = filled("x", MemoryMode::Managed);
   add(x, 2);
   EXPECT_EQ(prefetched(x), 0);
@@ -199,9 +212,30 @@ TEST_F(SmallManagedArrays, ThatStayWithTheDeviceMoveWithTheThirdLaunchAndOnce) {
   expect_values(x, 23);
   EXPECT_EQ(x.counters().prefetched_to_host.bytes, 8U * length);
   EXPECT_EQ(faulted(x), 0);
-  add(x, 2);  // the host has it again
-  EXPECT_EQ(prefetched(x), 8 * length);
-  expect_values(x, 25);
+  add(x, 1);
+  EXPECT_EQ(prefetched(x), 2 * 8 * length);
+  expect_values(x, 24);
+  add(x, 2);
+  EXPECT_EQ(prefetched(x), 2 * 8 * length);
+  expect_values(x, 26);
+  add(x, 3);
+  EXPECT_EQ(prefetched(x), 3 * 8 * length);
+  expect_values(x, 29);
+}
+// However often a launch declares an array.
+TEST_F(SmallManagedArrays, CountLaunchesAndNotUses) {
+  const Numbers x = filled("x", MemoryMode::Managed), y = filled("y", MemoryMode::Smart);
+  const auto step = [&] {
+    launch(on(Emulated{0}), range(1, length - 1), SumOfThreeAndOne{}, in(x), in(x, halo(1, 1)), out(y));
+    wait(Emulated{0});
+  };
+  step();
+  step();
+  EXPECT_EQ(prefetched(x), 0);
+  step();
+  EXPECT_GE(prefetched(x), 8 * (length - 2));
+  EXPECT_EQ(faulted(x), 0);
+  EXPECT_EQ(y(5), 4 * 5);
 }
 // Many work items may read the same elements, a recorded run launches many times, and a larger array would
 // take long.
@@ -215,6 +249,12 @@ TEST_F(SmallManagedArrays, OthersMoveAtOnce) {
   const Numbers y = filled("y", MemoryMode::Smart);
   expect_moved("everything", filled("x", MemoryMode::Managed), [&](const Numbers& x) {
     launch(on(Emulated{0}), length, ReadFrom{3}, in(x, everything), out(y));
+  });
+  expect_moved("a wide halo", filled("x", MemoryMode::Managed), [&](const Numbers& x) {
+    launch(on(Emulated{0}), length, Copy{}, in(x, halo(100, 100)), out(y));
+  });
+  expect_moved("several items a row", filled("x", MemoryMode::Managed), [&](const Numbers& x) {
+    launch(on(Emulated{0}), mdrange({length, index_t{1}}), CopyOfRows{}, in(x), out(y));
   });
   expect_moved("rows by a function", filled("x", MemoryMode::Managed), [&](const Numbers& x) {
     launch(on(Emulated{0}), length, Copy{}, in(x, rows([](ResidentRows work) { return work; })), out(y));
@@ -233,6 +273,15 @@ TEST_F(SmallManagedArrays, OthersMoveAtOnce) {
   const Numbers larger("larger", length + 1, MemoryMode::Managed, main_in(Emulated{0}));
   for (index_t i = 0; i <= length; ++i) larger(i) = i;
   expect_moved("larger", larger, [](const Numbers& x) { add(x, 1); });
+}
+TEST_F(SmallManagedArrays, OfOnePointMoveAtOnce) {
+  const CoherentArray<std::int64_t, rank<0>> x("x", MemoryMode::Managed, main_in(Emulated{0}));
+  const Numbers y = filled("y", MemoryMode::Smart);
+  x.write()() = 5;
+  launch(on(Emulated{0}), length, AddPoint{}, in(x), inout(y));
+  EXPECT_EQ(y(7), 12);
+  EXPECT_EQ(x.counters().prefetched_to_devices.bytes, 8U);
+  EXPECT_EQ(x.counters().faults.count, 0U);
 }
 // Reads and writes go over the link, as those of mapped arrays.
 TEST_F(SmallManagedArrays, TakeTheTimeOfTheLink) {

@@ -157,7 +157,7 @@ TEST_F(MemoryModes, ManagedPagesComeBeforeTheyAreTouched) {
   EXPECT_EQ(counters.faults.count, 0U) << a.explain();
   EXPECT_EQ(counters.allocated.bytes, 0U);
   EXPECT_TRUE(has(a.explain(), "memory mode managed"));
-  EXPECT_TRUE(has(a.explain(), "used last by Emulated{0}"));
+  EXPECT_TRUE(has(a.explain(), ": with Emulated{0}"));
 }
 
 struct ReadFrom {
