@@ -139,6 +139,7 @@ struct KernelTraits<With<K, V...>> {
   static constexpr bool last_index_fastest = last_index_fastest_of<K, V...>();
   static constexpr int items_in_flight = items_in_flight_of<V...>();
   static constexpr bool writes_views = writes_views_of<V...>;
+  static constexpr bool has_wide_items = writes_views && (has_wide_rows<V>() && ...);
   static constexpr bool may_be_separate = Known::may_be_separate;
   static constexpr bool may_reduce_separate = Known::may_reduce_separate;
   static constexpr bool may_scan_separate = Known::may_scan_separate;
@@ -280,8 +281,7 @@ template <class D, class Tag, class K, int Rank, class... Values>
 inline constexpr bool loses_values = takes_by_value<typename KernelTraits<K>::Kernel, Values...>(
     IndicesOf<D, Tag, K, Rank>(), typename KernelTraits<K>::Views());
 
-/// A kernel prepared for a device (see host/loops.hpp): inserts the tag and the views, and calls it by
-/// `Call`.
+/// A kernel prepared for a device (host/loops.hpp): inserts the tag and the views, and calls it by `Call`.
 template <class K, class Tag, int Rank, class Index, bool Lanes, class Call>
 struct Body {
   using index_type = Index;
@@ -290,11 +290,11 @@ struct Body {
   static constexpr bool last_index_fastest = KernelTraits<K>::last_index_fastest;
   static constexpr int items_in_flight = KernelTraits<K>::items_in_flight;
   static constexpr bool writes_views = KernelTraits<K>::writes_views;
+  static constexpr bool has_wide_items = requires { requires KernelTraits<K>::has_wide_items; };
   static constexpr bool may_be_separate = KernelTraits<K>::may_be_separate;
   static constexpr bool may_reduce_separate = KernelTraits<K>::may_reduce_separate;
   static constexpr bool may_scan_separate = KernelTraits<K>::may_scan_separate;
-  static constexpr std::size_t item_bytes =
-      KernelTraits<K>::item_bytes;  // of a line's elements each; 0: not known
+  static constexpr std::size_t item_bytes = KernelTraits<K>::item_bytes;  // of a line's; 0: not known
   static constexpr ScanStores scan_stores = scan_stores_of<typename KernelTraits<K>::Kernel>();
   static constexpr bool fetches_ahead = Lanes && Rank == 1 && KernelTraits<K>::template fetches_ahead<Index>;
   K kernel;

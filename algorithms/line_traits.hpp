@@ -38,6 +38,20 @@ inline constexpr bool is_narrow_line = requires(const typename V::mapping_type& 
   mapping.stride(0);
 };
 
+// A view whose rows, of an item each, have so many numbers, known at compile time, that their loads and
+// stores fill a thread of a GPU; of at most four bytes: larger ones take the registers that there are anyway.
+template <class V>
+constexpr bool has_wide_rows() {
+  using E = typename V::extents_type;
+  constexpr index_t fewest = 16;
+  index_t row = 1;
+  if constexpr (E::has_dynamic_rank || E::max_rank_value < 2) return false;
+  else
+    for (int r = 1; r < E::max_rank_value; ++r)
+      row = E::static_extent(r) == dynamic ? 0 : row * E::static_extent(r);
+  return is_read_by_value<typename V::value_type> && sizeof(typename V::value_type) <= 4 && row >= fewest;
+}
+
 // Whether a kernel writes elements of its views, as far as their types show: it may write those that are not
 // const. Where all are so and none was declared to be read, the program probably declares nothing: then this
 // is false.

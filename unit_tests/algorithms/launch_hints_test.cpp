@@ -78,6 +78,59 @@ TYPED_TEST(LaunchHintsTest, ComposeWithTagsInAnyOrder) {
   expect_items<D>(block_size(32, tagged<Here>(prefer_occupancy(10, 700))), 0, 700, AddIndexHere{});
 }
 
+// Kernels over rows of many numbers of four bytes have launch bounds of their own on Cuda, where the program
+// gives no hint.
+template <class T, index_t... N>
+constexpr bool is_wide = detail::KernelTraits<With<AddIndex, decltype(read_only(MDArray<T, Serial, N...>())),
+                                                   MDArray<T, Serial, N...>>>::has_wide_items;
+static_assert(is_wide<float, 3, 8> && is_wide<int, 16>);
+static_assert(!is_wide<double, 3, 8> && !is_wide<float, 15> && !is_wide<float, rank<3>> &&
+              !is_wide<float, rank<1>>);
+using WideRows = MDArray<float, Serial, 3, 8>;
+static_assert(!detail::KernelTraits<With<AddIndex, WideRows>>::has_wide_items,
+              "nothing is declared to be read");
+
+struct AddRows {
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y) const {
+    for (index_t d = 0; d < 3; ++d)
+      for (index_t k = 0; k < 8; ++k) y(i, d, k) += x(i, d, 7 - k) + static_cast<float>(d);
+  }
+};
+TYPED_TEST(LaunchHintsTest, ChangeNoResultOfKernelsOverRowsOfManyNumbers) {
+  using D = TypeParam;
+  using Array = MDArray<float, D, 3, 8>;
+  constexpr index_t n = 1111;
+  const auto x = create<Array>("x", n);
+  const auto value = [](index_t i, index_t d, index_t k) { return static_cast<float>(24 * i + 8 * d + k); };
+  const auto host = create_mirror(x);
+  const auto fill = [&](const auto& array) {
+    for (index_t i = 0; i < n; ++i)
+      for (index_t d = 0; d < 3; ++d)
+        for (index_t k = 0; k < 8; ++k) host(i, d, k) = value(i, d, k);
+    deep_copy(array, host);
+  };
+  fill(x);
+  const auto expect = [&](const auto& work, index_t begin, index_t end) {
+    const auto y = create<Array>("y", n);
+    fill(y);
+    parallel_for(work, with(AddRows{}, read_only(x), y));
+    deep_copy(host, y);
+    index_t wrong = 0;
+    for (index_t i = 0; i < n; ++i)
+      for (index_t d = 0; d < 3; ++d)
+        for (index_t k = 0; k < 8; ++k) {
+          const float added = begin <= i && i < end ? value(i, d, 7 - k) + static_cast<float>(d) : 0;
+          wrong += host(i, d, k) != value(i, d, k) + added;
+        }
+    EXPECT_EQ(wrong, 0) << begin << " to " << end;
+  };
+  for (const index_t begin : {0, 1, 63, 64, 1000})
+    for (const index_t end : {index_t{1000}, index_t{1064}, n}) expect(range(begin, end), begin, end);
+  expect(block_size(1024, range(5, n)), 5, n);
+  expect(launch_bounds<64, 8>(range(5, n)), 5, n);
+  expect(prefer_occupancy(25, range(5, n)), 5, n);
+}
+
 TYPED_TEST(LaunchHintsTest, SuitKernelsWithManyParameters) {
   using D = TypeParam;
   AddFromTable kernel;

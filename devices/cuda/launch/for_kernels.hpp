@@ -20,6 +20,13 @@ constexpr int items_of_thread() {
   else return 1;
 }
 
+/// Whether an item reads and writes whole rows of many numbers: a property of the body (line_traits.hpp).
+template <class Body>
+constexpr bool has_wide_items() {
+  if constexpr (requires { Body::has_wide_items; }) return Body::has_wide_items;
+  else return false;
+}
+
 /// Whether the body reaches arrays by its views only, which may be separate: it has are_separate(), arrays()
 /// and on_arrays().
 template <class Body>

@@ -94,6 +94,20 @@ bool cuda_run_box(CudaLaunch& launch, CudaQueue& queue, const BoxAxes<Rank>& axe
   return true;
 }
 
+// Of items that read and write whole rows: without launch bounds the compiler saves registers for more
+// threads on a multiprocessor, and loads a part of a row after the first results; bounds of 512 threads leave
+// each 128 registers. Blocks are small, as one keeps the registers of all its threads until the last of them
+// is done.
+// Where the program gives hints, these hold.
+inline constexpr int wide_threads = 512, wide_block = 64;
+template <class R, class Body>
+inline constexpr bool takes_wide_bounds = has_wide_items<Body>() && std::is_same_v<R, ChunkRange>;
+template <class R, class Body>
+using RangeHints =
+    std::conditional_t<takes_wide_bounds<R, Body>,
+                       typename HintsOf<R>::static_hints::template with_bounds<wide_threads, 1>,
+                       typename HintsOf<R>::static_hints>;
+
 struct CudaForLaunch {
   /// `R` is ChunkRange, or that with hints.
   template <class R, class Body>
@@ -108,7 +122,8 @@ struct CudaForLaunch {
         for_items<CudaFor<Body, 1>>(info, cuda_run_kernel<CudaFor<Body, 1>, Static>(), range, body);
       }
     } else {
-      for_items<Work>(info, cuda_run_kernel<ParametersOf<Work>, Static>(), range, body);
+      for_items<Work>(info, cuda_run_kernel<ParametersOf<Work>, RangeHints<R, Body>>(), range, body, nullptr,
+                      takes_wide_bounds<R, Body> ? wide_block : 0);
     }
   }
 
@@ -133,10 +148,11 @@ struct CudaForLaunch {
  private:
   template <class Work, class R, class Body>
   static void for_items(const LaunchInfo& info, CudaKernel& kernel, const R& range, const Body& body,
-                        const ArrayAddresses* arrays = nullptr) {
+                        const ArrayAddresses* arrays = nullptr, int block_size = 0) {
     Work work{{}, body};
-    cuda_launch_items(info, kernel, range, HintsOf<R>::get(range), Work::thread_items, work, sizeof work,
-                      arrays);
+    LaunchHints hints = HintsOf<R>::get(range);
+    if (hints.block_size == 0) hints.block_size = block_size;
+    cuda_launch_items(info, kernel, range, hints, Work::thread_items, work, sizeof work, arrays);
   }
 };
 
