@@ -88,7 +88,7 @@ bool merge_along(std::vector<Box>& boxes, int d) {
 
 }  // namespace
 
-Box::Box(std::span<const index_t> lower, std::span<const index_t> upper) {
+Box::Box(std::span<const index_t> lower, std::span<const index_t> upper) : Box() {
   if (lower.size() != upper.size())
     throw ShapeMismatch("a box was given " + std::to_string(lower.size()) + " lower and " +
                         std::to_string(upper.size()) + " upper bounds; give one of each for every dimension");

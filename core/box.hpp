@@ -26,6 +26,7 @@ class Box {
  public:
   /// The one point of rank 0.
   constexpr Box() {
+    bounds_[0] = {0, 0};
     if (std::is_constant_evaluated())  // which knows no bounds that nobody has set
       for (Bounds& bounds : bounds_) bounds = {0, 0};
   }
@@ -52,9 +53,9 @@ class Box {
 
   /// The number of dimensions.
   constexpr int rank() const { return rank_; }
-  /// The first index of dimension `r`, 0 <= r < rank().
+  /// The first index of dimension `r`, 0 <= r < rank(); 0 for dimension 0 of the point of rank 0.
   constexpr index_t lower(int r) const { return bounds_[r].lower; }
-  /// One past the last index of dimension `r`, 0 <= r < rank().
+  /// One past the last index of dimension `r`, 0 <= r < rank(); 0 for dimension 0 of the point of rank 0.
   constexpr index_t upper(int r) const { return bounds_[r].upper; }
   /// The number of indices of dimension `r`, 0 <= r < rank().
   constexpr index_t extent(int r) const { return bounds_[r].upper - bounds_[r].lower; }
@@ -90,11 +91,11 @@ class Box {
   // The bounds that there are: launches copy boxes of one dimension many times.
   constexpr void copy(const Box& other) {
     rank_ = other.rank_;
-    if (rank_ > 0) bounds_[0] = other.bounds_[0];
+    bounds_[0] = other.bounds_[0];
     for (int r = 1; r < rank_; ++r) bounds_[r] = other.bounds_[r];
   }
 
-  // Set for the dimensions that there are.
+  // Set for dimension 0, and for those that there are.
   Bounds bounds_[max_rank];
   int rank_ = 0;
 };

@@ -236,6 +236,39 @@ TEST(Box, TotalSizeSumsOverTheRegion) {
   EXPECT_EQ(total_size(std::vector<Box>{}), 0);
 }
 
+// Of any rank onto any other; the point of rank 0 begins and ends at 0.
+TEST(Box, IsCopied) {
+  for (int from = 0; from <= 8; ++from)
+    for (int to = 0; to <= 8; ++to) {
+      const auto box_of = [](int rank, index_t first) {
+        std::vector<index_t> lower, upper;
+        for (int r = 0; r < rank; ++r) {
+          lower.push_back(first + r);
+          upper.push_back(first + 2 * r + 1);
+        }
+        return Box(std::span<const index_t>(lower), std::span<const index_t>(upper));
+      };
+      const Box source = box_of(from, 3);
+      Box box = box_of(to, -50);
+      box = source;
+      const Box copied = source;
+
+      EXPECT_EQ(box, source);
+      EXPECT_EQ(copied, source);
+      EXPECT_EQ(box.rank(), from);
+      for (int r = 0; r < from; ++r) {
+        EXPECT_EQ(box.lower(r), 3 + r);
+        EXPECT_EQ(copied.upper(r), 3 + 2 * r + 1);
+      }
+      if (from == 0) {
+        EXPECT_EQ(box.lower(0), 0);
+        EXPECT_EQ(copied.upper(0), 0);
+      }
+    }
+  constexpr Box point, same = point;
+  static_assert(same.rank() == 0 && same == point && same.extent(0) == 0);
+}
+
 TEST(Box, MessagesShowHalfOpenRanges) {
   EXPECT_EQ(to_string(Box({0, -2}, {4, 8})), "[0, 4) x [-2, 8)");
   EXPECT_EQ(to_string(Box::none(3)), "an empty box of rank 3");

@@ -285,6 +285,7 @@ TEST_F(CudaPrefetch, WhatStaysWithTheHostIsReachedThere) {
     for (index_t i = 0; i < 100; ++i) x(i) = 1;
     ManagedRange range = range_of(x, 0, 100, true, true);
     range.stays = range.at_host = true;
+    const int before = last_prefetch(x.data(), 800);  // of arrays that had the memory before
     EXPECT_EQ(prefetch(queue, {range}), 800U);
     EXPECT_EQ(accessing_place(x.data(), 800), 0);
     for (int k = 0; k < 3; ++k) {
@@ -294,7 +295,7 @@ TEST_F(CudaPrefetch, WhatStaysWithTheHostIsReachedThere) {
     }
     EXPECT_EQ(x(7), 1 + 2 * 3);
     EXPECT_EQ(x(99), 1 + 3);
-    EXPECT_EQ(last_prefetch(x.data(), 800), cudaInvalidDeviceId);
+    EXPECT_EQ(last_prefetch(x.data(), 800), before);
     address = x.data();
   }
   wait(Cuda{});
