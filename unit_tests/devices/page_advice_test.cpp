@@ -72,8 +72,13 @@ TEST(PageAdvice, TheLastRunIsTheBlocksAlone) {
   small.read_by_many(0, 4 * kibi, calls);
 
   ASSERT_EQ(calls.size(), 2U);
-  expect_call(calls[0], Kind::ReadMostly, 4 * mebi, 1 * mebi);
-  expect_call(calls[1], Kind::ReadMostly, 0, 4 * kibi);
+  expect_call(calls[0], Kind::ReadMostly, 4 * mebi, 2 * mebi);
+  expect_call(calls[1], Kind::ReadMostly, 0, 2 * mebi);
+  calls.clear();
+  small.reached_from(0, 4 * kibi, 3, calls);
+  ASSERT_EQ(calls.size(), 1U);
+  expect_call(calls[0], Kind::ReachFromHere, 0, 2 * mebi);
+  EXPECT_EQ(small.reaching(), 1U << 3);
 }
 
 TEST(PageAdvice, EachPartHasItsHome) {

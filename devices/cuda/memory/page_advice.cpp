@@ -31,7 +31,7 @@ void PageAdvice::set(Runs runs, std::uint8_t mask, std::uint8_t value, AdviceCal
     for (; k < last && (runs_[k] & mask) != value; ++k)
       runs_[k] = static_cast<std::uint8_t>((runs_[k] & ~mask) | value);
     const std::size_t begin = first * managed_run;
-    calls.push_back({kind, begin, std::min(k * managed_run, bytes_) - begin, gpu});
+    calls.push_back({kind, begin, k * managed_run - begin, gpu});
   }
 }
 
@@ -55,7 +55,7 @@ void PageAdvice::reached_from(std::size_t begin, std::size_t end, int gpu, std::
     for (; k < last && (reached_[k] & bit) == 0; ++k) reached_[k] |= bit;
     if (k == first) continue;
     const std::size_t at = first * managed_run;
-    calls.push_back({AdviceCall::Kind::ReachFromHere, at, std::min(k * managed_run, bytes_) - at, gpu});
+    calls.push_back({AdviceCall::Kind::ReachFromHere, at, k * managed_run - at, gpu});
   }
 }
 

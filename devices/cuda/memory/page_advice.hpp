@@ -12,11 +12,13 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// A call of cudaMemAdvise for bytes of a block.
+/// A call of cudaMemAdvise for bytes of a block: whole runs, also the last one, which is the block's alone.
+/// The driver cuts its ranges for good where advice begins and ends, and moves each piece by itself, whatever
+/// array has the memory later.
 struct AdviceCall {
   enum class Kind : unsigned char { ReadMostly, NotReadMostly, PreferHere, ReachFromHere };
   Kind kind;
-  std::size_t begin, bytes;  ///< from the first byte of the block; whole runs, but for the block's end
+  std::size_t begin, bytes;  ///< from the first byte of the block
   int gpu;                   ///< of PreferHere and ReachFromHere
 };
 
