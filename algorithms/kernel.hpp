@@ -139,7 +139,7 @@ struct KernelTraits<With<K, V...>> {
   static constexpr bool last_index_fastest = last_index_fastest_of<K, V...>();
   static constexpr int items_in_flight = items_in_flight_of<V...>();
   static constexpr bool writes_views = writes_views_of<V...>;
-  static constexpr bool has_wide_items = writes_views && (has_wide_rows<V>() && ...);
+  static constexpr bool has_wide_items = writes_views && have_wide_rows<V...>();
   static constexpr bool may_be_separate = Known::may_be_separate;
   static constexpr bool may_reduce_separate = Known::may_reduce_separate;
   static constexpr bool may_scan_separate = Known::may_scan_separate;

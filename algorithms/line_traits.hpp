@@ -38,18 +38,27 @@ inline constexpr bool is_narrow_line = requires(const typename V::mapping_type& 
   mapping.stride(0);
 };
 
-// A view whose rows, of an item each, have so many numbers, known at compile time, that their loads and
-// stores fill a thread of a GPU; of at most four bytes: larger ones take the registers that there are anyway.
+// The numbers in a row of a view, where they are known at compile time and of four bytes; else 0.
 template <class V>
-constexpr bool has_wide_rows() {
+constexpr index_t narrow_row_size() {
   using E = typename V::extents_type;
-  constexpr index_t fewest = 16;
   index_t row = 1;
-  if constexpr (E::has_dynamic_rank || E::max_rank_value < 2) return false;
+  if constexpr (E::has_dynamic_rank || E::max_rank_value < 2) return 0;
   else
     for (int r = 1; r < E::max_rank_value; ++r)
       row = E::static_extent(r) == dynamic ? 0 : row * E::static_extent(r);
-  return is_read_by_value<typename V::value_type> && sizeof(typename V::value_type) <= 4 && row >= fewest;
+  return is_read_by_value<typename V::value_type> && sizeof(typename V::value_type) == 4 ? row : 0;
+}
+// Views whose rows, of an item each, have so many numbers of four bytes that their loads and stores fill a
+// thread of a GPU, and no more than its registers hold beside what is computed. Larger numbers take the
+// registers that there are anyway.
+template <class... V>
+constexpr bool have_wide_rows() {
+  constexpr index_t fewest = 16, most = 64;
+  index_t sum = 0;
+  bool all = sizeof...(V) > 0;
+  ((all = all && narrow_row_size<V>() >= fewest, sum += narrow_row_size<V>()), ...);
+  return all && sum <= most;
 }
 
 // Whether a kernel writes elements of its views, as far as their types show: it may write those that are not

@@ -25,13 +25,13 @@ namespace strata::inline STRATA_ABI {
 class Box {
  public:
   /// The one point of rank 0.
-  constexpr Box() {
+  constexpr Box() noexcept {
     bounds_[0] = {0, 0};
     if (std::is_constant_evaluated())  // which knows no bounds that nobody has set
       for (Bounds& bounds : bounds_) bounds = {0, 0};
   }
-  constexpr Box(const Box& other) : Box() { copy(other); }
-  constexpr Box& operator=(const Box& other) {
+  constexpr Box(const Box& other) noexcept : Box() { copy(other); }
+  constexpr Box& operator=(const Box& other) noexcept {
     copy(other);
     return *this;
   }
@@ -89,7 +89,7 @@ class Box {
     index_t lower, upper;
   };
   // The bounds that there are: launches copy boxes of one dimension many times.
-  constexpr void copy(const Box& other) {
+  constexpr void copy(const Box& other) noexcept {
     rank_ = other.rank_;
     bounds_[0] = other.bounds_[0];
     for (int r = 1; r < rank_; ++r) bounds_[r] = other.bounds_[r];

@@ -83,9 +83,9 @@ TYPED_TEST(LaunchHintsTest, ComposeWithTagsInAnyOrder) {
 template <class T, index_t... N>
 constexpr bool is_wide = detail::KernelTraits<With<AddIndex, decltype(read_only(MDArray<T, Serial, N...>())),
                                                    MDArray<T, Serial, N...>>>::has_wide_items;
-static_assert(is_wide<float, 3, 8> && is_wide<int, 16>);
+static_assert(is_wide<float, 3, 8> && is_wide<int, 16> && is_wide<int, 32>);
 static_assert(!is_wide<double, 3, 8> && !is_wide<float, 15> && !is_wide<float, rank<3>> &&
-              !is_wide<float, rank<1>>);
+              !is_wide<float, rank<1>> && !is_wide<float, 33> && !is_wide<std::uint8_t, 32>);
 using WideRows = MDArray<float, Serial, 3, 8>;
 static_assert(!detail::KernelTraits<With<AddIndex, WideRows>>::has_wide_items,
               "nothing is declared to be read");

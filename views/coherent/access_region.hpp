@@ -196,6 +196,7 @@ struct ArrayPart {
     for (const Box& box : more) f(box);
   }
 };
+static_assert(std::is_nothrow_move_constructible_v<ArrayPart>);  // else vectors that grow copy them
 
 /// Whether they have an index in common.
 bool overlap(const ArrayPart& a, const ArrayPart& b);

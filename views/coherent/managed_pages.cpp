@@ -255,10 +255,12 @@ void CallState::bring_pages(const Part& part) {
     use.at_host =
         detail::bring_pages(*use.array, region, {use.mode, use.by_items, is_split}, part.memory, *part.queue);
   });
+  if (copies_explicit_ || &part != &parts_.front()) return;  // no launch, or one that was noted
   for (int k = 0; k < part.uses; ++k) {
     const Use* const use = &uses_[static_cast<std::size_t>(part.first_use + k)];
     const auto is_of_array = [&](const Use& other) { return other.array == use->array; };
-    if (use->array->mode == MemoryMode::Managed && std::none_of(use - k, use, is_of_array))
+    if (use->array->mode == MemoryMode::Managed && !use->region.empty() &&
+        std::none_of(use - k, use, is_of_array))
       note_launch(*use->array);
   }
 }

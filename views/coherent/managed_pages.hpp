@@ -28,7 +28,7 @@ struct PageUse {
 bool bring_pages(CoherentState& array, const ArrayPart& part, const PageUse& use, MemoryId memory,
                  QueueState& queue);
 
-/// The launch of which bring_pages() was called is enqueued: once for each array.
+/// Counts a launch that uses the array on a device.
 void note_launch(CoherentState& array);
 
 /// The same towards the host, after the work `after`, to which it adds what it enqueues: the host waits for

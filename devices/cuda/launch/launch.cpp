@@ -257,8 +257,11 @@ bool CudaLaunch::goes_ahead(CudaKernel& kernel, const CudaGrid& grid, std::size_
   if (!entry.waits_itself || queue_.known_idle()) return false;
   if (updated_bytes > queue_.gpu().cache_bytes() / 4 * 3) return false;
   const std::uint64_t blocks = std::uint64_t{grid.grid[0]} * grid.grid[1] * grid.grid[2];
+  const std::uint64_t threads = blocks * grid.block[0] * grid.block[1] * grid.block[2];
+  const auto resident_blocks = static_cast<std::uint64_t>(entry.resident_blocks);
   constexpr std::uint64_t most_waves = 64;
-  return blocks <= most_waves * static_cast<std::uint64_t>(entry.resident_blocks);
+  return blocks <= resident_blocks ||
+         threads <= most_waves * resident_blocks * static_cast<std::uint64_t>(entry.block);
 }
 
 void CudaLaunch::fail_launch(int code, const CudaGrid& grid) const {
