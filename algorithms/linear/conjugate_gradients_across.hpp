@@ -18,7 +18,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
+#include <optional>
 
 #include <strata/algorithms/linear/conjugate_gradients.hpp>
 #include <strata/algorithms/sequence/sequence.hpp>
@@ -114,14 +114,14 @@ struct CgPlace<Matrix> {
         return;
       }
       if (!steps_) {
-        steps_ = std::make_unique<Sequence<place_type>>("CG: iterations", where);
+        steps_.emplace("CG: iterations", where);
         iterate(*steps_);
       }
       steps_->run(count);
     }
 
    private:
-    std::unique_ptr<Sequence<place_type>> steps_;
+    std::optional<Sequence<place_type>> steps_;
   };
 };
 
