@@ -248,7 +248,8 @@ void CudaLaunch::run(CudaKernel& kernel, const CudaGrid& grid, const void* param
 
 // Short kernels of a queue that has work gain from being launched ahead, as their blocks come when the last
 // ones of the kernel before are under way: on an H200 0.3 to 0.4 us of 3 to 120 us for light ones of one wave
-// to fifteen, 1 us and more for those of long blocks, of which a multiprocessor holds few warps. A first one
+// to fifteen, 1 us and more for those of long blocks, of which a multiprocessor holds few warps (trials in
+// plain CUDA). A first one
 // would lose half a microsecond; of very many waves it is nothing. Of a reduction that writes what nearly
 // fills the second cache, the next one's first blocks would drop from it what the last blocks of this one
 // read: on an H200 updates of 52 MB took 1.28 times as long so, of 26 MB 0.97 times.
