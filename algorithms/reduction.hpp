@@ -173,6 +173,8 @@ struct SpreadBody<Inner, std::index_sequence<I...>> {
   Inner inner;
 
   bool are_separate() const { return inner.are_separate(); }
+  bool hold_elements(index_t begin, index_t end) const { return inner.hold_elements(begin, end); }
+  STRATA_FUNCTION ElementBits bits_at(index_t i) const { return inner.bits_at(i); }
   ArrayAddresses arrays() const { return inner.arrays(); }
   STRATA_FUNCTION SpreadBody on_arrays(const ArrayAddresses& arrays) const {
     return {inner.on_arrays(arrays)};

@@ -132,20 +132,34 @@ STRATA_FUNCTION std::uint64_t bits_of_element(const V& line, index_t i) {
     return *reinterpret_cast<const Bits*>(&line(i));
   }
 }
-// Whether a line has all the elements [begin, end).
+// Whether a line has all the elements [begin, end), as far as ElementBits has them.
 template <class V>
 bool holds_elements(const V& line, index_t begin, index_t end) {
-  return begin >= end || (line.data() != nullptr && line.begin(0) <= begin && end <= line.end(0));
+  return noted_bytes<V> == 0 || begin >= end ||
+         (line.data() != nullptr && line.begin(0) <= begin && end <= line.end(0));
 }
 
+// How far before its first element index 0 of a line is, or would be.
+template <class V>
+STRATA_FUNCTION index_t shift_of_line(const V& line) {
+  if constexpr (requires { line.mapping().shift(); }) return line.mapping().shift();
+  else return 0;
+}
+// The address of index 0, as a number, as the array may have none. To it compilers add the index of an item,
+// and see which elements of one line differ; to that of the first element they add it and the shift, in an
+// order that hides it.
 template <class V>
 void* address_of_line(const V& line) {
-  return const_cast<std::remove_const_t<typename V::element_type>*>(line.data());
+  auto* const data = const_cast<std::remove_const_t<typename V::element_type>*>(line.data());
+  return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(data) +
+                                 static_cast<std::uintptr_t>(shift_of_line(line)) *
+                                     sizeof(typename V::value_type));
 }
-// The same line of an array at another address.
+// The same line of an array whose index 0 has another address.
 template <class V>
 STRATA_FUNCTION V moved_line(const V& line, void* address) {
-  return V(line.allocation(), static_cast<typename V::element_type*>(address), line.mapping());
+  return V(line.allocation(), static_cast<typename V::element_type*>(address) - shift_of_line(line),
+           line.mapping());
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

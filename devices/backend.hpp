@@ -133,6 +133,9 @@ class EventState : public RefCounted {
   /// Whether nothing was enqueued on its queue since it was recorded, as far as is known: others may do so at
   /// any time. What follows it on that queue then waits for nothing else.
   virtual bool is_end() const { return false; }
+  /// From now on it may be a later point of its queue: its work goes on with what is enqueued next. Then
+  /// nothing needs to be enqueued for the event now.
+  virtual void may_come_later() noexcept {}
 };
 
 /// A function of the user that runs on a thread of the host.

@@ -46,6 +46,11 @@ bool CudaEventState::is_end() const {
   return queue_->submissions() == submissions_ && queue_->recording == nullptr;
 }
 
+// It is recorded when somebody asks for that, if ever.
+void CudaEventState::may_come_later() noexcept {
+  if (was_pending_ && event_.load(std::memory_order_acquire) == nullptr) queue_->forget_pending(*this);
+}
+
 bool CudaEventState::complete() const {
   if (known_complete()) return true;
   const cudaEvent_t event = event_.load(std::memory_order_acquire);

@@ -53,6 +53,7 @@ class CudaEventState final : public EventState {
   /// Of events of one GPU.
   double seconds_since(const EventState& earlier) const override;
   bool is_end() const override;
+  void may_come_later() noexcept override;
   /// CUDA's event, which is recorded by now.
   cudaEvent_t recorded();
   /// Whether it is complete, as far as that is known.

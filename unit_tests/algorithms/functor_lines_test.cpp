@@ -291,4 +291,99 @@ TYPED_TEST(FunctorOfLines, MayHoldLinesThatAreShorterThanTheLoop) {
   }
 }
 
+// By the address of the first element, which Emulated refuses to kernels.
+template <class V>
+STRATA_FUNCTION double by_address(const V& line, index_t i) {
+  if constexpr (std::is_same_v<typename V::device_type, Emulated>) return line(i);
+  else return line.data()[i - line.begin(0)];
+}
+// Lines whose first index is any, and one that has fewer elements.
+template <class V, class R, class Few>
+struct AddFrom {
+  using device_type = typename V::device_type;
+  using value_type = double;
+  V x, y;
+  R z;
+  Few few;
+  index_t count;
+  STRATA_FUNCTION double next(index_t i) const {
+    const index_t from_first = i - x.begin(0);
+    return by_address(x, i) + 0.5 * y(i) + by_address(z, i) - z(i) +
+           (from_first < count ? few(from_first) : 0);
+  }
+  STRATA_FUNCTION void operator()(index_t i) const {
+    x(i) = next(i);
+    y(i) -= z(i) * x(i);
+  }
+  STRATA_FUNCTION void operator()(index_t i, double& sum) const {
+    (*this)(i);
+    sum += x(i) * y(i);
+  }
+  STRATA_FUNCTION void operator()(index_t i, double& prefix, bool is_final) const {
+    prefix += z(i);
+    if (is_final) y(i) = prefix + by_address(x, i);
+  }
+  STRATA_FUNCTION static void init(double& sum) { sum = 0; }
+  STRATA_FUNCTION static void join(double& sum, const double& other) { sum += other; }
+};
+template <bool ReadsFew, class V, class R>
+auto add_from(const V& x, const V& y, const R& z, const V& few, index_t count) {
+  if constexpr (ReadsFew) return AddFrom<V, R, R>{x, y, z, read_only(few), count};
+  else return AddFrom<V, R, V>{x, y, z, few, count};
+}
+
+enum class How { For, Reduce, Scan };
+
+// The elements of two lines, and a sum where there is one.
+template <bool ReadsFew, class D>
+std::vector<double> added_from(How how, index_t n, const index_t (&begins)[3], index_t first, index_t last,
+                               index_t few) {
+  using V = View<double, D, RankExtents<1>, LayoutOffset<LayoutRight>>;
+  const auto line = [&](index_t count, index_t begin, int number) {
+    const V v = create<V>("line", typename V::mapping_type(RankExtents<1>(count), &begin));
+    const auto host = create_mirror(v);
+    for (index_t i = 0; i < count; ++i) host(begin + i) = mixed_number(3 * i + number) * 0x1p-20;
+    deep_copy(v, host);
+    return v;
+  };
+  const V x = line(n, begins[0], 0), y = line(n, begins[1], 1);
+  const auto z = read_only(line(n, begins[2], 2));
+  const auto functor = add_from<ReadsFew>(x, y, z, line(few, 0, 3), few);
+  std::vector<double> result;
+  if (how == How::For) parallel_for(range(first, last), functor);
+  else if (how == How::Reduce) result.push_back(parallel_reduce(range(first, last), functor));
+  else parallel_scan(range(first, last), functor);
+  for (const V& v : {x, y}) {
+    const auto host = on_host(v);
+    for (index_t i = host.begin(0); i < host.end(0); ++i) result.push_back(host(i));
+  }
+  return result;
+}
+
+TYPED_TEST(FunctorOfLines, MayHoldLinesThatBeginAnywhereAndUseTheAddressOfTheirFirstElement) {
+  using D = TypeParam;
+  Random draw;
+  for (int trial = 0; trial < trials(12) + 1; ++trial) {
+    // The lines have the loop's items in common, and more.
+    const index_t count = draw_count<D>(draw), first = draw(-2000, 2000), last = first + count;
+    const index_t more = draw(0, 40), n = count + more;
+    const index_t begins[] = {first - draw(0, more), first - draw(0, more), first - draw(0, more)};
+    const index_t few = draw(0, 2) == 0 ? n : draw(1, 5);
+    for (const How how : {How::For, How::Reduce, How::Scan})
+      for (const bool reads_few : {false, true}) {
+        const auto run = [&]<class Device>(Device) {
+          return reads_few ? added_from<true, Device>(how, n, begins, first, last, few)
+                           : added_from<false, Device>(how, n, begins, first, last, few);
+        };
+        const auto found = run(D{}), expected = run(Serial{});
+        ASSERT_EQ(found.size(), expected.size());
+        for (std::size_t k = 0; k < found.size(); ++k)
+          ASSERT_TRUE(same_bits(found[k], expected[k]))
+              << count << " from " << first << ", lines from " << begins[0] << " " << begins[1] << " "
+              << begins[2] << ", few " << few << " " << reads_few << ", way " << static_cast<int>(how)
+              << " at " << k;
+      }
+  }
+}
+
 }  // namespace

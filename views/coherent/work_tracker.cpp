@@ -179,6 +179,11 @@ bool WorkTracker::can_extend(QueueState& queue, Work work) {
          t.open.back().event->reports_earlier();
 }
 
+void WorkTracker::goes_on(QueueState& queue) {
+  Track& t = track(number_of(queue));
+  if (!t.open.empty()) t.open.back().event->may_come_later();
+}
+
 bool WorkTracker::extend(QueueState& queue, Work work) {
   if (!can_extend(queue, work)) return false;
   track(work.queue).open.back().event = queue.record();

@@ -1,4 +1,5 @@
-// What a kernel that is called twice for an item, as that of a scan, finds in registers in the second call.
+// What a kernel finds in registers: one that is called twice for an item, as that of a scan, in the second
+// call; that of a reduction what was loaded before the items before it wrote.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,10 +8,10 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// The elements that items of a thread have after the kernel was called for them first, where arrays are
-/// separate. Until it is called for them again nothing changes those that they read: a compiler that is told
-/// so takes these from registers. (Others may change, as where an item writes the next one's; they are not
-/// loaded, as nothing depends on them.)
+/// The elements that items of a thread have at some time before the kernel is called for them, where arrays
+/// are separate. Until then nothing changes those that they read: a compiler that is told so takes these from
+/// registers. (Others may change, as where an item writes the next one's; they are not loaded, as nothing
+/// depends on them.)
 template <int Items>
 class KeptOfItems {
  public:

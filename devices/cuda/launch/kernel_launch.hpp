@@ -32,7 +32,8 @@ struct CudaKernelLaunch : CudaForLaunch {
     if constexpr (may_reduce_separate<Body>()) {
       using Work = CudaReduce<RangeNodes<SeparateBody<Body>>, Reducer, Finish, Static>;
       if constexpr (travels_with_arrays<Work>)
-        if (body.are_separate()) return reduce(SeparateBody<Body>(body));
+        if (body.are_separate() && body.hold_elements(range.begin, range.end))
+          return reduce(SeparateBody<Body>(body));
     }
     reduce(body);
   }

@@ -76,6 +76,7 @@ __global__ void cuda_run_separate(const __grid_constant__ Work work, void* __res
 template <class Parameters, int MaxThreads, int MinBlocks>
 __global__ void __launch_bounds__(MaxThreads, MinBlocks)
     cuda_bounded_run(const __grid_constant__ Parameters parameters) {
+  fetch_parameters(parameters);
   if (enter_block(parameters.check)) parameters.run();
 }
 /// The kernel of either kind.

@@ -10,6 +10,7 @@
 
 #include <strata/core/reduction_tree.hpp>
 #include <strata/devices/array_addresses.hpp>
+#include <strata/devices/cuda/launch/kept_elements.hpp>
 #include <strata/devices/cuda/launch/warp.hpp>
 #include <strata/devices/launch_hints.hpp>
 #include <strata/devices/launch_info.hpp>
@@ -35,10 +36,12 @@ struct RangeNodes {
   index_t most_items() const {
     return end > begin && end - begin < reduction_block ? end - begin : reduction_block;
   }
-  // Calls the body for item `k` of a node.
+  // Calls the body for item `k` of a node, or of those from an item on: compilers fold numbers that they know
+  // into addresses.
   struct Items {
     const RangeNodes& nodes;
     index_t begin;
+    __device__ Items from(index_t k) const { return {nodes, begin + k}; }
     template <class T>
     __device__ void operator()(index_t k, T& value) const {
       nodes.body(begin + k, value);
@@ -47,6 +50,12 @@ struct RangeNodes {
     { return nodes.body.fetch(begin + k); }
     __device__ void finish(index_t k, const auto& fetched, auto& value) const {
       nodes.body.finish(begin + k, fetched, value);
+    }
+    __device__ void keep(auto& kept, int number, index_t k) const {
+      kept.keep(number, nodes.body, begin + k);
+    }
+    __device__ void assume_unchanged(const auto& kept, int number, index_t k) const {
+      kept.assume_unchanged(number, nodes.body, begin + k);
     }
   };
   __device__ Items items(index_t node) const { return {*this, items_of_block(node, begin, end).begin}; }
@@ -93,6 +102,7 @@ struct BoxNodes {
     const BoxNodes& nodes;
     index_t row;
     index_t begin;
+    __device__ Items from(index_t k) const { return {nodes, row, begin + k}; }
     template <class T>
     __device__ void operator()(index_t k, T& value) const {
       index_t at[Rank];
@@ -309,10 +319,11 @@ class NodeByWarps {
   }
   template <int Rounds, class Items>
   __device__ static int rounds_of(const Items& items, int k, T& low, T& high) {
+    const Items own = items.from(k);
 #pragma unroll
     for (int r = 0; r < Rounds; ++r) {
-      items(k + r * tree_lanes, low);
-      items(k + r * tree_lanes + warp_lanes, high);
+      own(r * tree_lanes, low);
+      own(r * tree_lanes + warp_lanes, high);
     }
     return k + Rounds * tree_lanes;
   }
@@ -343,24 +354,41 @@ class NodeByWarps {
       for (; k < count; k += tree_lanes) items(k, value);
     }
   }
-  // Several rounds of a lane: their loads first, by the compiler, or by the body's fetch.
+  // Several rounds of a lane: their loads first, by the body's fetch, or of arrays that are separate; else
+  // where the compiler finds that it may.
   template <int Rounds, class Items>
   __device__ static int rounds_of_lane(const Items& items, int k, T& value) {
+    // As many as 64 registers hold. Values of more than 16 bytes have 32 lanes, and 4 rounds here.
+    constexpr int most = item_bytes_of<Nodes>() <= 40 ? 8 : 4, batch = Rounds < most ? Rounds : most;
     if constexpr (requires { items.fetch(index_t{}); }) {
-      // As many as 64 registers hold. Values of more than 16 bytes have 32 lanes, and 4 rounds here.
       using Fetched = decltype(items.fetch(index_t{}));
-      constexpr int most = sizeof(Fetched) <= 40 ? 8 : 4, batch = Rounds < most ? Rounds : most;
 #pragma unroll 1
       for (int b = 0; b < Rounds; b += batch) {
+        const Items own = items.from(k + b * tree_lanes);
         Fetched fetched[batch];
 #pragma unroll
-        for (int r = 0; r < batch; ++r) fetched[r] = items.fetch(k + (b + r) * tree_lanes);
+        for (int r = 0; r < batch; ++r) fetched[r] = own.fetch(r * tree_lanes);
 #pragma unroll
-        for (int r = 0; r < batch; ++r) items.finish(k + (b + r) * tree_lanes, fetched[r], value);
+        for (int r = 0; r < batch; ++r) own.finish(r * tree_lanes, fetched[r], value);
+      }
+    } else if constexpr (is_separate<typename Nodes::body_type>()) {
+#pragma unroll 1
+      for (int b = 0; b < Rounds; b += batch) {
+        // The compiler finds that the items differ where they are numbered by constants.
+        const Items own = items.from(k + b * tree_lanes);
+        KeptOfItems<batch> kept;
+#pragma unroll
+        for (int r = 0; r < batch; ++r) own.keep(kept, r, r * tree_lanes);
+#pragma unroll
+        for (int r = 0; r < batch; ++r) {
+          own.assume_unchanged(kept, r, r * tree_lanes);
+          own(r * tree_lanes, value);
+        }
       }
     } else {
+      const Items own = items.from(k);
 #pragma unroll
-      for (int r = 0; r < Rounds; ++r) items(k + r * tree_lanes, value);
+      for (int r = 0; r < Rounds; ++r) own(r * tree_lanes, value);
     }
     return k + Rounds * tree_lanes;
   }

@@ -42,6 +42,16 @@ bool is_shared(const CopySide& side) {
 }
 bool is_host(const CopySide& side) { return side.space.kind == HostSpace::kind; }
 
+// CUDA need not find out what it is told.
+cudaMemcpyKind kind_of(const CopySide& destination, const CopySide& source) {
+  const auto is_of_host = [](const CopySide& side) {
+    return is_host(side) || side.space.kind == CudaPinnedSpace::kind;
+  };
+  if (is_of_host(source) && is_device(destination)) return cudaMemcpyHostToDevice;
+  if (is_device(source) && is_of_host(destination)) return cudaMemcpyDeviceToHost;
+  return cudaMemcpyDefault;
+}
+
 std::string described(const CopySide& side) {
   return "\"" + std::string(side.label) + "\" in " + describe_space(side.space);
 }
@@ -185,7 +195,7 @@ void CudaQueue::copy(const CopySide& destination, const CopySide& source, std::s
     else if (contiguous)
       check(cudaMemcpyAsync(static_cast<char*>(destination.data) + piece.dst_offset,
                             static_cast<const char*>(source.data) + piece.src_offset,
-                            static_cast<std::size_t>(piece.run_bytes), cudaMemcpyDefault,
+                            static_cast<std::size_t>(piece.run_bytes), kind_of(destination, source),
                             stream_for_copy(piece.run_bytes)));
     else check(copy_pitched(stream(), destination.data, source.data, piece));
   }
