@@ -264,91 +264,65 @@ TYPED_TEST(FunctorOfLines, HasTheBitsOfAnyOtherSumWhicheverArraysShareMemory) {
   }
 }
 
-// Lines that own their memory, and ones that are shorter than the loop, or null, and not reached.
-template <class V>
-struct AddFew {
-  using device_type = typename V::device_type;
-  V x, few;
-  index_t count;
-  STRATA_FUNCTION void operator()(index_t i) const {
-    if (i < count) x(i) += few(i);
-    else x(i) = -1;
-  }
-};
-TYPED_TEST(FunctorOfLines, MayHoldLinesThatAreShorterThanTheLoop) {
-  using D = TypeParam;
-  const index_t n = is_gpu<D> ? 1'200'001 : 3001;
-  for (const index_t count : {index_t{0}, index_t{5}, n}) {
-    const auto x = make_vector<int, D>(n, [](index_t i) { return i; });
-    const auto few =
-        count == 0 ? Vector<int, D>() : make_vector<int, D>(count, [](index_t i) { return 2 * i; });
-
-    parallel_for(n, AddFew<Vector<int, D>>{x, few, count});
-
-    const auto result = values_of(x);
-    for (index_t i = 0; i < n; ++i)
-      ASSERT_EQ(result[static_cast<std::size_t>(i)], i < count ? 3 * i : -1) << i << " " << count;
-  }
-}
-
 // By the address of the first element, which Emulated refuses to kernels.
 template <class V>
 STRATA_FUNCTION double by_address(const V& line, index_t i) {
   if constexpr (std::is_same_v<typename V::device_type, Emulated>) return line(i);
   else return line.data()[i - line.begin(0)];
 }
-// Lines whose first index is any, and one that has fewer elements.
-template <class V, class R, class Few>
+// Lines that own their memory, whose first index is any, and which may have fewer elements than the loop, or
+// none and no memory.
+template <class V, class R>
 struct AddFrom {
   using device_type = typename V::device_type;
   using value_type = double;
-  V x, y;
-  R z;
-  Few few;
-  index_t count;
+  V x, y, few;
+  R read;
+  template <class Line>
+  STRATA_FUNCTION static bool has(const Line& line, index_t i) {
+    return line.begin(0) <= i && i < line.end(0);
+  }
   STRATA_FUNCTION double next(index_t i) const {
-    const index_t from_first = i - x.begin(0);
-    return by_address(x, i) + 0.5 * y(i) + by_address(z, i) - z(i) +
-           (from_first < count ? few(from_first) : 0);
+    return by_address(x, i) + 0.5 * y(i) + (has(few, i) ? by_address(few, i) : 0) -
+           (has(read, i) ? read(i) : 0);
   }
   STRATA_FUNCTION void operator()(index_t i) const {
     x(i) = next(i);
-    y(i) -= z(i) * x(i);
+    y(i) -= 0.25 * x(i);
   }
   STRATA_FUNCTION void operator()(index_t i, double& sum) const {
     (*this)(i);
-    sum += x(i) * y(i);
+    sum += x(i) + y(i);
   }
   STRATA_FUNCTION void operator()(index_t i, double& prefix, bool is_final) const {
-    prefix += z(i);
+    prefix += has(read, i) ? by_address(read, i) : 1;
     if (is_final) y(i) = prefix + by_address(x, i);
   }
   STRATA_FUNCTION static void init(double& sum) { sum = 0; }
   STRATA_FUNCTION static void join(double& sum, const double& other) { sum += other; }
 };
-template <bool ReadsFew, class V, class R>
-auto add_from(const V& x, const V& y, const R& z, const V& few, index_t count) {
-  if constexpr (ReadsFew) return AddFrom<V, R, R>{x, y, z, read_only(few), count};
-  else return AddFrom<V, R, V>{x, y, z, few, count};
-}
 
 enum class How { For, Reduce, Scan };
+struct LineOf {
+  index_t begin, count;
+};
 
 // The elements of two lines, and a sum where there is one.
-template <bool ReadsFew, class D>
-std::vector<double> added_from(How how, index_t n, const index_t (&begins)[3], index_t first, index_t last,
-                               index_t few) {
+template <class D>
+std::vector<double> added_from(How how, index_t first, index_t last, const LineOf (&lines)[4]) {
   using V = View<double, D, RankExtents<1>, LayoutOffset<LayoutRight>>;
-  const auto line = [&](index_t count, index_t begin, int number) {
+  const auto line = [&](int number) {
+    const auto [begin, count] = lines[number];
+    if (count == 0) return V();
     const V v = create<V>("line", typename V::mapping_type(RankExtents<1>(count), &begin));
     const auto host = create_mirror(v);
-    for (index_t i = 0; i < count; ++i) host(begin + i) = mixed_number(3 * i + number) * 0x1p-20;
+    for (index_t i = 0; i < count; ++i) host(begin + i) = mixed_number(4 * i + number) * 0x1p-20;
     deep_copy(v, host);
     return v;
   };
-  const V x = line(n, begins[0], 0), y = line(n, begins[1], 1);
-  const auto z = read_only(line(n, begins[2], 2));
-  const auto functor = add_from<ReadsFew>(x, y, z, line(few, 0, 3), few);
+  const V x = line(0), y = line(1);
+  const auto read = read_only(line(3));
+  const AddFrom<V, std::remove_const_t<decltype(read)>> functor{x, y, line(2), read};
   std::vector<double> result;
   if (how == How::For) parallel_for(range(first, last), functor);
   else if (how == How::Reduce) result.push_back(parallel_reduce(range(first, last), functor));
@@ -360,29 +334,30 @@ std::vector<double> added_from(How how, index_t n, const index_t (&begins)[3], i
   return result;
 }
 
-TYPED_TEST(FunctorOfLines, MayHoldLinesThatBeginAnywhereAndUseTheAddressOfTheirFirstElement) {
+TYPED_TEST(FunctorOfLines, MayHoldLinesThatBeginAnywhereAndShorterOnes) {
   using D = TypeParam;
   Random draw;
   for (int trial = 0; trial < trials(12) + 1; ++trial) {
-    // The lines have the loop's items in common, and more.
     const index_t count = draw_count<D>(draw), first = draw(-2000, 2000), last = first + count;
-    const index_t more = draw(0, 40), n = count + more;
-    const index_t begins[] = {first - draw(0, more), first - draw(0, more), first - draw(0, more)};
-    const index_t few = draw(0, 2) == 0 ? n : draw(1, 5);
-    for (const How how : {How::For, How::Reduce, How::Scan})
-      for (const bool reads_few : {false, true}) {
-        const auto run = [&]<class Device>(Device) {
-          return reads_few ? added_from<true, Device>(how, n, begins, first, last, few)
-                           : added_from<false, Device>(how, n, begins, first, last, few);
-        };
-        const auto found = run(D{}), expected = run(Serial{});
-        ASSERT_EQ(found.size(), expected.size());
-        for (std::size_t k = 0; k < found.size(); ++k)
-          ASSERT_TRUE(same_bits(found[k], expected[k]))
-              << count << " from " << first << ", lines from " << begins[0] << " " << begins[1] << " "
-              << begins[2] << ", few " << few << " " << reads_few << ", way " << static_cast<int>(how)
-              << " at " << k;
-      }
+    const auto draw_all = [&] {  // the loop's items, and more
+      const index_t before = draw(0, 40), after = draw(0, 40);
+      return LineOf{first - before, before + count + after};
+    };
+    const auto draw_line = [&] {
+      const index_t kind = draw(0, 2);
+      return kind == 0 ? draw_all() : LineOf{first, kind == 1 ? draw(1, count) : 0};
+    };
+    const LineOf lines[] = {draw_all(), draw_all(), draw_line(), draw_line()};
+    for (const How how : {How::For, How::Reduce, How::Scan}) {
+      const auto found = added_from<D>(how, first, last, lines);
+      const auto expected = added_from<Serial>(how, first, last, lines);
+      ASSERT_EQ(found.size(), expected.size());
+      for (std::size_t k = 0; k < found.size(); ++k)
+        ASSERT_TRUE(same_bits(found[k], expected[k]))
+            << count << " from " << first << ", lines from " << lines[0].begin << ", " << lines[1].begin
+            << ", " << lines[2].begin << " (" << lines[2].count << "), " << lines[3].begin << " ("
+            << lines[3].count << "), way " << static_cast<int>(how) << " at " << k;
+    }
   }
 }
 
