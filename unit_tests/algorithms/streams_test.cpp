@@ -1,11 +1,13 @@
 // Kernels that stream over a few arrays of rank 1: devices may give a thread several items, and read ahead
 // what a launch declares as `in`.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 #include <vector>
 
 #include "arrays.hpp"
+#include "core/random.hpp"
 
 namespace {
 
@@ -114,6 +116,42 @@ TYPED_TEST(StreamsTest, ReadWhatIsDeclaredThroughReadOnlyViews) {
 
   EXPECT_EQ(values_of(y), values_of(x));
   EXPECT_EQ(sum, 0.5 * 999 * 500);
+}
+
+// Launches follow each other without a wait, so that devices may begin one before the last is over: short
+// ones and ones that fill a GPU several times, which read, through a cache, what any thread of those before
+// wrote.
+struct MixFrom {
+  index_t n, distance;
+  STRATA_FUNCTION void operator()(index_t i, auto x, auto y) const {
+    y(i) = 3 * y(i) + x(i + distance < n ? i + distance : i + distance - n);
+  }
+};
+TYPED_TEST(StreamsTest, SeeWhatAllLaunchesBeforeWrote) {
+  using D = TypeParam;
+  Random draw;
+  for (int trial = 0; trial < trials(6) + 1; ++trial) {
+    const index_t n = runs_on_host_threads<D> ? draw(1, 5000) : draw(1, 2'000'000);
+    const auto number = [](index_t i) { return static_cast<std::uint32_t>(i); };
+    const auto a = make_vector<std::uint32_t, D>(n, number), b = make_vector<std::uint32_t, D>(n, number);
+    std::vector<std::uint32_t> expected_a = values_of(a), expected_b = values_of(b);
+    for (int step = 0; step < 25; ++step) {
+      const bool is_short = draw(0, 1) == 1, is_to_a = draw(0, 2) == 0;
+      const index_t first = draw(0, n - 1), last = draw(first, is_short ? std::min(n, first + 300) : n);
+      const MixFrom mix{n, draw(0, n - 1)};
+
+      if (is_to_a) parallel_for(range(first, last), with(mix, read_only(b), a));
+      else parallel_for(range(first, last), with(mix, read_only(a), b));
+
+      const auto& x = is_to_a ? expected_b : expected_a;
+      auto& y = is_to_a ? expected_a : expected_b;
+      for (index_t i = first; i < last; ++i)
+        y[static_cast<std::size_t>(i)] =
+            3 * y[static_cast<std::size_t>(i)] + x[static_cast<std::size_t>((i + mix.distance) % n)];
+    }
+    ASSERT_EQ(values_of(a), expected_a) << n;
+    ASSERT_EQ(values_of(b), expected_b) << n;
+  }
 }
 
 }  // namespace

@@ -91,6 +91,49 @@ TEST(CudaQueueEvents, AreTheEndOfTheirQueueUntilMoreIsEnqueued) {
   queue.wait();
 }
 
+// What comes next belongs to the same work. Whoever waits waits for the first part at least, here, on another
+// queue or in another thread while more comes.
+TEST(CudaQueueEvents, MayComeLaterAsTheirWorkGoesOn) {
+  const Queue<Cuda> queue, other;
+  const index_t n = 1 << 20;
+  const auto x = create<GpuArray>("x", n), y = create<GpuArray>("y", n);
+  Random draw;
+  for (int trial = 0; trial < 200; ++trial) {
+    const double first = 2 * trial + 1, second = first + 1;
+    queue.wait();
+    parallel_for(on(queue), n, with(Fill{first}, x));
+    const Event event = queue.record();
+    event.state()->may_come_later();
+    const bool goes_on = draw(0, 3) > 0;
+    if (goes_on) parallel_for(on(queue), n, with(Fill{second}, x));
+    const auto check = [&](double value) {
+      ASSERT_TRUE(value == first || (goes_on && value == second)) << value << " in trial " << trial;
+    };
+    switch (draw(0, 3)) {
+      case 0:
+        event.wait();
+        EXPECT_TRUE(event.complete());
+        check(create_mirror_and_copy(x)(draw(0, n - 1)));
+        break;
+      case 1:
+        other.wait_for(event);
+        deep_copy(other, y, x);
+        other.wait();
+        check(create_mirror_and_copy(y)(draw(0, n - 1)));
+        break;
+      case 2: {
+        std::thread waiting([&] { event.wait(); });
+        for (int k = 0; k < 20; ++k) parallel_for(on(queue), n, with(Fill{first}, y));
+        waiting.join();
+        EXPECT_TRUE(event.complete());
+        break;
+      }
+      default:
+        break;  // nobody asks
+    }
+  }
+}
+
 // To pageable memory CUDA waits itself: the values are there, and so is all work before.
 TEST(CudaQueueEvents, AreCompleteAfterACopyToPageableMemory) {
   const Queue<Cuda> queue;
