@@ -27,6 +27,12 @@ template <class V>
 inline constexpr bool is_read_rows = false;
 template <class V>
 inline constexpr bool is_read_rows<ReadRows<V>> = true;
+// A view of which some rows may be reached: others need not be in memory. No line (separate_arrays.hpp),
+// whose elements may be loaded whether the kernel uses them or not.
+template <class V>
+struct SomeRows : V {
+  explicit SomeRows(const V& view) : V(view) {}
+};
 template <class V, class Index>
 inline constexpr bool can_fetch_rows = false;
 // Not of rank 1: a stream, which processors prefetch by themselves. Not of large rows, of which a kernel may
@@ -146,8 +152,9 @@ struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
     return {Inserted{}, moved_line(static_cast<const BoundView<I, V>&>(*this).view, arrays.at[I])...};
   }
   // What item `i` has of them.
+  template <bool Opaque>
   STRATA_FUNCTION ElementBits bits_at(index_t i) const {
-    return {{bits_of_element(static_cast<const BoundView<I, V>&>(*this).view, i)...}};
+    return {{bits_of_element<Opaque>(static_cast<const BoundView<I, V>&>(*this).view, i)...}};
   }
   bool hold_elements(index_t begin, index_t end) const {
     return (holds_elements(static_cast<const BoundView<I, V>&>(*this).view, begin, end) && ...);

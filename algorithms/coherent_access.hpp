@@ -185,6 +185,9 @@ void check_all_fit(const char* label, const R& work, const Accesses&... accesses
   }
 }
 
+// In the place of a region of which it does not matter which rows it has.
+struct AnyRows {};
+
 // A use whose view is known, as bind_kernel takes it.
 template <AccessMode Mode, class V, class Region>
 struct ResolvedAccess {
@@ -219,6 +222,8 @@ auto view_to_bind(const ResolvedAccess<Mode, Resolved, Region>& access) {
                                                                                        access.region.edge);
   } else if constexpr (Mode == AccessMode::In) {
     return view_for_reading(view);
+  } else if constexpr (std::is_same_v<Region, AnyRows>) {
+    return SomeRows<V>(view);
   } else {
     return view;
   }
@@ -237,8 +242,8 @@ auto view_to_bind(const NotedAccess<Mode, V, Region>& access) {
 // The region of an access whose view is known: what view_to_bind asks for. Functors of rows are not copied.
 template <class Region>
 struct ResolvedRegion {
-  using type = Everything;
-  static constexpr Everything of(const Region&) { return {}; }
+  using type = std::conditional_t<std::is_same_v<Region, Everything>, Everything, AnyRows>;
+  static constexpr type of(const Region&) { return {}; }
 };
 template <class Region>
 requires(is_own<Region> || requires(const Region& region) { region.edge; }) struct ResolvedRegion<Region> {

@@ -192,12 +192,13 @@ struct FunctorLines {
     return share_nothing(of, lines);
   }
   // What item `i` has of them.
+  template <bool Opaque>
   STRATA_FUNCTION static ElementBits bits_at(const K& functor, index_t i) {
     ElementBits all;
     int lines = 0;
     const auto add = [&](const auto& member) {
       using M = std::remove_cvref_t<decltype(member)>;
-      if constexpr (is_plain_line<M>) all.of[lines++] = bits_of_element(member, i);
+      if constexpr (is_plain_line<M>) all.of[lines++] = bits_of_element<Opaque>(member, i);
     };
     with_members<count>(functor, [&](const auto&... member) { (add(member), ...); });
     return all;

@@ -90,7 +90,7 @@ struct MakesFunctor {};
 
 // How a kernel is called: as it is here, with its views inserted below.
 template <class K>
-struct KernelTraits {
+struct KernelTraits : private FunctorLines<K> {
  private:
   using OwnLines = FunctorLines<K>;
   using Known = LineTraitsOf<typename OwnLines::Lines>;
@@ -107,17 +107,11 @@ struct KernelTraits {
   static constexpr bool may_scan_separate = Known::may_scan_separate;
   static constexpr std::size_t item_bytes = Known::item_bytes;
   static constexpr bool has_narrow_lines = Known::has_narrow_lines && !takes_lane_index<K>();
-  static bool are_separate(const K& kernel) { return OwnLines::are_separate(kernel); }
-  static bool hold_elements(const K& kernel, index_t begin, index_t end) {
-    return OwnLines::hold_elements(kernel, begin, end);
-  }
-  STRATA_FUNCTION static ElementBits bits_at(const K& kernel, index_t i) {
-    return OwnLines::bits_at(kernel, i);
-  }
-  static ArrayAddresses arrays(const K& kernel) { return OwnLines::arrays(kernel); }
-  STRATA_FUNCTION static K on_arrays(const K& kernel, const ArrayAddresses& arrays) {
-    return OwnLines::on_arrays(kernel, arrays);
-  }
+  using OwnLines::are_separate;
+  using OwnLines::arrays;
+  using OwnLines::bits_at;
+  using OwnLines::hold_elements;
+  using OwnLines::on_arrays;
   template <class Index>
   static constexpr bool fetches_ahead = false;
   using Kernel = K;
@@ -150,8 +144,9 @@ struct KernelTraits<With<K, V...>> {
   static bool hold_elements(const With<K, V...>& bound, index_t begin, index_t end) {
     return bound.views.hold_elements(begin, end);
   }
+  template <bool Opaque>
   STRATA_FUNCTION static ElementBits bits_at(const With<K, V...>& bound, index_t i) {
-    return bound.views.bits_at(i);
+    return bound.views.template bits_at<Opaque>(i);
   }
   static ArrayAddresses arrays(const With<K, V...>& bound) { return bound.views.arrays(); }
   STRATA_FUNCTION static With<K, V...> on_arrays(const With<K, V...>& bound, const ArrayAddresses& arrays) {
@@ -303,7 +298,10 @@ struct Body {
   bool hold_elements(index_t begin, index_t end) const {
     return KernelTraits<K>::hold_elements(kernel, begin, end);
   }
-  STRATA_FUNCTION ElementBits bits_at(index_t i) const { return KernelTraits<K>::bits_at(kernel, i); }
+  template <bool Opaque>
+  STRATA_FUNCTION ElementBits bits_at(index_t i) const {
+    return KernelTraits<K>::template bits_at<Opaque>(kernel, i);
+  }
   ArrayAddresses arrays() const { return KernelTraits<K>::arrays(kernel); }
   STRATA_FUNCTION Body on_arrays(const ArrayAddresses& arrays) const {
     return {KernelTraits<K>::on_arrays(kernel, arrays)};

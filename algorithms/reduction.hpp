@@ -174,7 +174,10 @@ struct SpreadBody<Inner, std::index_sequence<I...>> {
 
   bool are_separate() const { return inner.are_separate(); }
   bool hold_elements(index_t begin, index_t end) const { return inner.hold_elements(begin, end); }
-  STRATA_FUNCTION ElementBits bits_at(index_t i) const { return inner.bits_at(i); }
+  template <bool Opaque>
+  STRATA_FUNCTION ElementBits bits_at(index_t i) const {
+    return inner.template bits_at<Opaque>(i);
+  }
   ArrayAddresses arrays() const { return inner.arrays(); }
   STRATA_FUNCTION SpreadBody on_arrays(const ArrayAddresses& arrays) const {
     return {inner.on_arrays(arrays)};

@@ -119,7 +119,9 @@ inline constexpr int noted_bytes<View<T, D, E, L, A>> =
             alignof(T) == sizeof(T)
         ? static_cast<int>(sizeof(T))
         : 0;
-template <class V>
+// `Opaque`: a compiler does not know that they are what was loaded, as that may change before it is told that
+// they are still the same.
+template <bool Opaque, class V>
 STRATA_FUNCTION std::uint64_t bits_of_element(const V& line, index_t i) {
   constexpr int bytes = noted_bytes<V>;
   if constexpr (bytes == 0) {
@@ -129,25 +131,48 @@ STRATA_FUNCTION std::uint64_t bits_of_element(const V& line, index_t i) {
         std::conditional_t<bytes == 8, std::uint64_t,
                            std::conditional_t<bytes == 4, std::uint32_t,
                                               std::conditional_t<bytes == 2, std::uint16_t, std::uint8_t>>>;
-    return *reinterpret_cast<const Bits*>(&line(i));
+    Bits bits = *reinterpret_cast<const Bits*>(&line(i));
+#if defined(__CUDA_ARCH__)
+    if constexpr (Opaque && bytes == 8) {
+      asm("" : "+l"(bits));
+    } else if constexpr (Opaque && bytes == 4) {
+      asm("" : "+r"(bits));
+    } else if constexpr (Opaque && bytes == 2) {
+      asm("" : "+h"(bits));
+    } else if constexpr (Opaque) {
+      unsigned wide = bits;
+      asm("" : "+r"(wide));
+      return wide;
+    }
+#endif
+    return bits;
   }
 }
-// Whether a line has all the elements [begin, end), as far as ElementBits has them.
+// Whether all the elements [begin, end) of a line may be loaded, whatever the kernel does; true of lines that
+// ElementBits leaves out. A slice that begins after the first row does not count as one that has them, nor
+// does one that its allocation shows to be too short.
 template <class V>
 bool holds_elements(const V& line, index_t begin, index_t end) {
-  return noted_bytes<V> == 0 || begin >= end ||
-         (line.data() != nullptr && line.begin(0) <= begin && end <= line.end(0));
+  if (noted_bytes<V> == 0 || begin >= end) return true;
+  if (line.data() == nullptr || begin < line.begin(0) || line.end(0) < end) return false;
+  if (line.mapping()(line.begin(0)) != 0) return false;
+  const Allocation* const record = line.allocation().get();
+  if (record == nullptr) return true;
+  if (record->held != record->bytes) return false;
+  const auto first = reinterpret_cast<std::uintptr_t>(record->data), bytes = std::uintptr_t{record->bytes};
+  const Addresses all = addresses_of(line);
+  return first <= all.begin && all.end <= first + bytes;
 }
 
-// How far before its first element index 0 of a line is, or would be.
+// The offset of index 0 from data(), in elements: below 0 where a line begins after 0.
 template <class V>
 STRATA_FUNCTION index_t shift_of_line(const V& line) {
   if constexpr (requires { line.mapping().shift(); }) return line.mapping().shift();
   else return 0;
 }
-// The address of index 0, as a number, as the array may have none. To it compilers add the index of an item,
-// and see which elements of one line differ; to that of the first element they add it and the shift, in an
-// order that hides it.
+// The address of index 0, as a number, as the array may have none. Compilers add an item's index to it, and
+// see which elements of a line differ. From data() on they would add index and shift in an order that hides
+// this.
 template <class V>
 void* address_of_line(const V& line) {
   auto* const data = const_cast<std::remove_const_t<typename V::element_type>*>(line.data());

@@ -133,8 +133,9 @@ class EventState : public RefCounted {
   /// Whether nothing was enqueued on its queue since it was recorded, as far as is known: others may do so at
   /// any time. What follows it on that queue then waits for nothing else.
   virtual bool is_end() const { return false; }
-  /// From now on it may be a later point of its queue: its work goes on with what is enqueued next. Then
-  /// nothing needs to be enqueued for the event now.
+  /// From now on it may be a later point of its queue, as its work goes on with what is enqueued next: then
+  /// nothing need be enqueued for the event before that. Only where nobody else has it, who might wait
+  /// longer.
   virtual void may_come_later() noexcept {}
 };
 

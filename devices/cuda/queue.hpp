@@ -38,10 +38,10 @@ class CudaRecord : public RefCounted {
 
 /// What is known of the queue by other ways answers for the event, too, so that the driver is asked seldom.
 ///
-/// CUDA records it when that is needed: before the next work of the queue but for short copies, or when
-/// another queue is to wait for it. Until then whoever waits for it waits for all of the stream, and an event
-/// that the host has waited for by then is never recorded: each record takes the host and the GPU about a
-/// microsecond.
+/// CUDA records it when that is needed: before the next work of the queue, but for short copies and what
+/// belongs to its work (may_come_later), or when another queue is to wait for it. Until then whoever waits
+/// for it waits for all of the stream, and an event that the host has waited for by then is never recorded:
+/// each record takes the host and the GPU about a microsecond.
 class CudaEventState final : public EventState {
  public:
   CudaEventState(CudaQueue& queue, bool timed, std::uint64_t submissions);

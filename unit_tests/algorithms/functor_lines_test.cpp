@@ -264,6 +264,55 @@ TYPED_TEST(FunctorOfLines, HasTheBitsOfAnyOtherSumWhicheverArraysShareMemory) {
   }
 }
 
+// Items write elements of items that come later, or came before, of which each is written once, and what they
+// write depends on what they find. Numbers that compilers compute with, of any size.
+template <class T>
+struct WriteAhead {
+  index_t distance;
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y, long long& sum) const {
+    const auto at = i + distance;
+    y(at) = static_cast<T>(y(at) == T(0) ? 7 : y(at) + x(i));
+    sum += x(i) + 3 * y(at);
+  }
+};
+// The same at a distance that compilers know.
+template <class T, int Distance>
+struct WriteAheadBy {
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y, long long& sum) const {
+    WriteAhead<T>{Distance}(i, x, y, sum);
+  }
+};
+template <class T, class D, class K>
+void expect_written_ahead(const K& kernel, index_t distance, index_t n, index_t first) {
+  const auto number = [](index_t i) { return static_cast<T>(i % 3); };
+  const auto x = make_vector<T, D>(n, number), y = make_vector<T, D>(n, number);
+  std::vector<T> expected = values_of(y);
+  const index_t begin = std::max(first, -distance), end = std::min(n, n - distance);
+  long long expected_sum = 0, sum = -1;
+  for (index_t i = begin; i < end; ++i) {
+    T& at = expected[static_cast<std::size_t>(i + distance)];
+    at = static_cast<T>(at == T(0) ? 7 : at + number(i));
+    expected_sum += number(i) + 3 * at;
+  }
+
+  parallel_reduce(range(begin, end), with(kernel, typename decltype(x)::const_type(x), y), Sum(sum));
+
+  EXPECT_EQ(sum, expected_sum) << n << " from " << first << ", distance " << distance;
+  EXPECT_EQ(values_of(y), expected) << n << " from " << first << ", distance " << distance;
+}
+TYPED_TEST(FunctorOfLines, MayWriteElementsOfOtherItemsInReductions) {
+  using D = TypeParam;
+  Random draw;
+  for (int trial = 0; trial < trials(6) + 1; ++trial) {
+    const index_t n = draw_count<D>(draw) + 600, first = draw(0, 500), distance = draw(-512, 512);
+    expect_written_ahead<int, D>(WriteAhead<int>{distance}, distance, n, first);
+    expect_written_ahead<int, D>(WriteAheadBy<int, 64>(), 64, n, first);
+    expect_written_ahead<std::int16_t, D>(WriteAheadBy<std::int16_t, -128>(), -128, n, first);
+    expect_written_ahead<std::int8_t, D>(WriteAheadBy<std::int8_t, 32>(), 32, n, first);
+    expect_written_ahead<std::int64_t, D>(WriteAheadBy<std::int64_t, 192>(), 192, n, first);
+  }
+}
+
 // By the address of the first element, which Emulated refuses to kernels.
 template <class V>
 STRATA_FUNCTION double by_address(const V& line, index_t i) {

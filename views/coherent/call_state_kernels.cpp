@@ -71,7 +71,7 @@ void CallState::begin(int number, bool timed) {
   if (!part.early) find_memory(part);
   part.joins = !timed && can_join(number);
   if (part.joins) {
-    Coherence::get().tracker.goes_on(*part.queue);
+    Coherence::get().tracker.let_last_come_later(*part.queue);
     part.state = Part::State::Begun;
     note_call_begun();
     return;

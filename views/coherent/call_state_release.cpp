@@ -95,7 +95,10 @@ void CallState::retract(int number) {
 // for it.
 void CallState::follow(Part& part) {
   try {
-    const Work work = Coherence::get().tracker.add(*part.queue, part.queue->record(), part.after, part.needs);
+    WorkTracker& tracker = Coherence::get().tracker;
+    const Work work = part.joins && tracker.extend(*part.queue, part.work)
+                          ? part.work
+                          : tracker.add(*part.queue, part.queue->record(), part.after, part.needs);
     for_uses(part, [&](Use& use) {
       use.region.visit([&](const Box& box) { use.array->order(use.memory).written(box, work); });
     });

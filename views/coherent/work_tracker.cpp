@@ -179,9 +179,9 @@ bool WorkTracker::can_extend(QueueState& queue, Work work) {
          t.open.back().event->reports_earlier();
 }
 
-void WorkTracker::goes_on(QueueState& queue) {
+void WorkTracker::let_last_come_later(QueueState& queue) {
   Track& t = track(number_of(queue));
-  if (!t.open.empty()) t.open.back().event->may_come_later();
+  if (!t.open.empty() && t.open.back().event.is_only()) t.open.back().event->may_come_later();
 }
 
 bool WorkTracker::extend(QueueState& queue, Work work) {

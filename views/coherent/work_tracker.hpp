@@ -53,8 +53,9 @@ class WorkTracker {
   /// Whether the next work enqueued on `queue` may become a part of `work`: that must be open and the last on
   /// it, and replacing its event must not lose a failure.
   bool can_extend(QueueState& queue, Work work);
-  /// Before what becomes a part of the last work on `queue` is enqueued.
-  void goes_on(QueueState& queue);
+  /// Before what becomes a part of the last work on `queue` is enqueued: the event of that may come later, if
+  /// nobody else has it.
+  void let_last_come_later(QueueState& queue);
   /// The work enqueued on `queue` last becomes a part of `work`, if can_extend() is still true: a query
   /// since then may have found that the work has ended. Otherwise returns false: then add it as work of its
   /// own.

@@ -374,9 +374,9 @@ class NodeByWarps {
     } else if constexpr (is_separate<typename Nodes::body_type>()) {
 #pragma unroll 1
       for (int b = 0; b < Rounds; b += batch) {
-        // The compiler finds that the items differ where they are numbered by constants.
+        // The compiler finds that items reach different elements where they are numbered by constants.
         const Items own = items.from(k + b * tree_lanes);
-        KeptOfItems<batch> kept;
+        KeptOfItems<batch, true> kept;
 #pragma unroll
         for (int r = 0; r < batch; ++r) own.keep(kept, r, r * tree_lanes);
 #pragma unroll

@@ -94,7 +94,7 @@ struct CudaScan {
     index_t from;
     int count;
   };
-  using KeptElements = KeptOfItems<scan_run>;
+  using KeptElements = KeptOfItems<scan_run, false>;
 
   // `IsWhole`: of a tile that has all its items. The kernel is then called twice for each of 16 items without
   // a condition between, and finds what it read.

@@ -1,6 +1,7 @@
 // Events of GPUs: what they know without asking the driver must be true, also where others enqueue work of
 // which the queue knows nothing.
 // SPDX-License-Identifier: Apache-2.0
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -91,16 +92,41 @@ TEST(CudaQueueEvents, AreTheEndOfTheirQueueUntilMoreIsEnqueued) {
   queue.wait();
 }
 
-// What comes next belongs to the same work. Whoever waits waits for the first part at least, here, on another
-// queue or in another thread while more comes.
+// What comes next belongs to the same work.
+TEST(CudaQueueEvents, ComeLaterWhereTheyMay) {
+  const Queue<Cuda> queue, other;
+  const index_t n = 1000;
+  const auto x = create<GpuArray>("x", n);
+  queue.wait();
+  std::atomic<bool> is_open{false};
+  parallel_for(on(queue), n, with(Fill{1}, x));
+  const Event event = queue.record();
+  event.state()->may_come_later();
+  queue.then_host([&] {
+    while (!is_open) std::this_thread::yield();
+  });
+  parallel_for(on(queue), n, with(Fill{2}, x));
+
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_FALSE(event.complete());  // the first part has ended by now
+  is_open = true;
+  event.wait();
+  EXPECT_TRUE(event.complete());
+  other.wait_for(event);
+  other.wait();
+}
+
+// Whoever waits waits for the first part at least, here, on another queue or in another thread while more
+// comes.
 TEST(CudaQueueEvents, MayComeLaterAsTheirWorkGoesOn) {
   const Queue<Cuda> queue, other;
   const index_t n = 1 << 20;
   const auto x = create<GpuArray>("x", n), y = create<GpuArray>("y", n);
   Random draw;
-  for (int trial = 0; trial < 200; ++trial) {
+  for (int trial = 0; trial < 40; ++trial) {
     const double first = 2 * trial + 1, second = first + 1;
     queue.wait();
+    parallel_for(on(queue), 1, with(Slow{}, y));
     parallel_for(on(queue), n, with(Fill{first}, x));
     const Event event = queue.record();
     event.state()->may_come_later();
@@ -143,11 +169,37 @@ TEST(CudaQueueEvents, AreCompleteAfterACopyToPageableMemory) {
     parallel_for(on(queue), 1000, with(Fill{double(step)}, x));
     deep_copy(queue, host, x);
     const Event event = queue.record();
+    EXPECT_TRUE(event.complete());
     event.wait();
     ASSERT_EQ(host(0), step);
     ASSERT_EQ(host(999), step);
     EXPECT_TRUE(queue.idle());
+    // What follows is not.
+    if (step % 10 != 0) continue;
+    parallel_for(on(queue), 1, with(Slow{}, x));
+    EXPECT_FALSE(queue.record().complete());
+    queue.wait();
   }
+}
+
+// What is page-locked comes while the host goes on, whoever has locked it.
+TEST(CudaQueueEvents, AreNotCompleteAfterACopyToMemoryThatIsPageLocked) {
+  const index_t n = 1000;
+  const auto x = create<GpuArray>("x", n);
+  const auto host = create<MDArray<double, Serial, rank<1>>>("host", n);
+  ASSERT_EQ(cudaHostRegister(host.data(), static_cast<std::size_t>(n) * sizeof(double), 0), cudaSuccess);
+  const Queue<Cuda> queue;
+  queue.wait();
+  parallel_for(on(queue), n, with(Fill{3}, x));
+  parallel_for(on(queue), 1, with(Slow{}, x));
+  deep_copy(queue, host, x);
+  const Event event = queue.record();
+
+  EXPECT_FALSE(event.complete());
+  event.wait();
+  EXPECT_EQ(host(n - 1), 3);
+  EXPECT_NE(host(0), 3);
+  EXPECT_EQ(cudaHostUnregister(host.data()), cudaSuccess);
 }
 
 // Rows of an array, most of which is not there: where row 0 would be there is no page-locked memory.

@@ -27,8 +27,9 @@ class Event : public EventState {
   }
   bool reports_earlier() const override { return speaks_for_all; }
   bool is_end() const override { return is_last; }
+  void may_come_later() noexcept override { ++postponed; }
   bool is_complete = true, speaks_for_all = false, is_last = true;
-  int waits = 0;
+  int waits = 0, postponed = 0;
   mutable int queries = 0;
 
   Outcome outcome() const override { return outcome_; }
@@ -169,6 +170,26 @@ TEST_F(Tracked, TheLastWorkIsExtendedWhereNoErrorIsForgotten) {
   EXPECT_FALSE(tracker_.ended(third));
   EXPECT_TRUE(tracker_.extend(*one_, third));  // by an event that is complete
   EXPECT_FALSE(tracker_.ended(third)) << "what came before has not ended";
+}
+
+TEST_F(Tracked, TheLastEventMayComeLaterWhereNobodyElseHasIt) {
+  auto* const first = new Event;
+  auto* const last = new Event;
+  first->is_complete = last->is_complete = false;
+  tracker_.add(*one_, Ref<EventState>(first), WorkList{});
+  const Work work = tracker_.add(*one_, Ref<EventState>(last), WorkList{});
+  tracker_.let_last_come_later(*other_);  // which has none
+
+  {
+    EventList events;
+    tracker_.events_of(work, events);
+    tracker_.let_last_come_later(*one_);
+    EXPECT_EQ(last->postponed, 0);
+  }
+  tracker_.let_last_come_later(*one_);
+
+  EXPECT_EQ(last->postponed, 1);
+  EXPECT_EQ(first->postponed, 0);
 }
 
 TEST_F(Tracked, WorkThatEndedAfterItCouldBeExtendedIsNotExtended) {
