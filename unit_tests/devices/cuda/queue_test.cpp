@@ -102,7 +102,7 @@ TEST(CudaQueueEvents, ComeLaterWhereTheyMay) {
   parallel_for(on(queue), n, with(Fill{1}, x));
   const Event event = queue.record();
   event.state()->may_come_later();
-  queue.then_host([&] {
+  then_host(queue, [&] {
     while (!is_open) std::this_thread::yield();
   });
   parallel_for(on(queue), n, with(Fill{2}, x));
