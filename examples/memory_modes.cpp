@@ -25,7 +25,7 @@ void creating() {
   const Device device{0};
 //! [creating]
   CoherentArray<double, rank<1>> x("x", n);                      // in the mode of the setting `memory`: smart
-  CoherentArray<double, rank<1>> y("y", n, MemoryMode::Pinned);  // error where the machine has no such memory
+  CoherentArray<double, rank<1>> y("y", n, MemoryMode::Pinned);  // error where a device has no such memory
   CoherentArray<double, rank<1>> z("z", n, prefer(MemoryMode::Managed), main_in(device));  // or smart
   std::printf("%s %s %s\n", to_string(x.memory_mode()), to_string(y.memory_mode()),
               to_string(z.memory_mode()));
