@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
@@ -92,9 +93,15 @@ TEST(CudaQueueEvents, AreTheEndOfTheirQueueUntilMoreIsEnqueued) {
   queue.wait();
 }
 
+// A queue with a stream that no test has handed out: streams that were are used again by later queues.
+Queue<Cuda> queue_of_own() {
+  const std::vector<Queue<Cuda>> queues(16);
+  return queues.back();
+}
+
 // What comes next belongs to the same work.
 TEST(CudaQueueEvents, ComeLaterWhereTheyMay) {
-  const Queue<Cuda> queue, other;
+  const Queue<Cuda> queue = queue_of_own(), other;
   const index_t n = 1000;
   const auto x = create<GpuArray>("x", n);
   queue.wait();
@@ -119,7 +126,7 @@ TEST(CudaQueueEvents, ComeLaterWhereTheyMay) {
 // Whoever waits waits for the first part at least, here, on another queue or in another thread while more
 // comes.
 TEST(CudaQueueEvents, MayComeLaterAsTheirWorkGoesOn) {
-  const Queue<Cuda> queue, other;
+  const Queue<Cuda> queue = queue_of_own(), other;
   const index_t n = 1 << 20;
   const auto x = create<GpuArray>("x", n), y = create<GpuArray>("y", n);
   Random draw;
