@@ -148,6 +148,27 @@ static_assert(none_known<WithAddress, WithReference, ReferenceThatIsAssigned, Wi
                          WithMatrix, WithEnum>);
 static_assert(none_known<DerivedOfLines, DerivedOfEmpty, Nine, Constructed, AtomicLine>);
 
+// ---- of which lines elements may be loaded that a kernel does not reach
+
+TEST(ElementsOfLines, AreHeldByLinesThatAreInMemoryAsAWhole) {
+  using Offset = View<double, Serial, RankExtents<1>, LayoutOffset<LayoutRight>>;
+  const auto holds = [](const auto& line, index_t begin, index_t end) {
+    return detail::holds_elements(line, begin, end);
+  };
+  const Line x = create<Line>("x", 10);
+  const index_t first = -3;
+  const auto offset = create<Offset>("offset", Offset::mapping_type(RankExtents<1>(10), &first));
+  const Line begins_later = create_slice<Line>("rows 4 to 8", Line::extents_type(10), {4, 8});
+  const Line ends_earlier = create_slice<Line>("rows 0 to 5", Line::extents_type(10), {0, 5});
+
+  EXPECT_TRUE(holds(x, 0, 10) && holds(BareLine(x), 2, 5) && holds(offset, -3, 7));
+  EXPECT_FALSE(holds(x, 0, 11) || holds(x, -1, 5) || holds(offset, -4, 7) || holds(offset, -3, 8));
+  EXPECT_FALSE(holds(begins_later, 4, 8) || holds(ends_earlier, 0, 5));
+  EXPECT_FALSE(holds(Line(), 0, 1));
+  EXPECT_TRUE(holds(Line(), 3, 3));                                     // there are none
+  EXPECT_TRUE(holds(read_only(x), 0, 20) && holds(ReadLine(), 0, 20));  // are not loaded by others
+}
+
 // ---- results
 
 template <class D>
