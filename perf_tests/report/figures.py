@@ -21,7 +21,7 @@ import sweeps
 SIZE, SIZE_FROM, SIZE_TO = 1_060_000, 750_000, 1_500_000
 # Colours that are told apart with any eyes (Okabe and Ito), and by their markers in grey.
 STYLES = [("#d55e00", "o"), ("#0072b2", "s"), ("#009e73", "^"), ("#000000", "D"), ("#cc79a7", "v"), ("#56b4e9", "P"),
-          ("#e69f00", "X"), ("#7f7f7f", "<")]
+          ("#e69f00", "X"), ("#8c564b", "<")]
 PIXELS, DOTS = 1200, 150
 CAPTIONS = {
     19: "Thermal: elements computed, and filled into the matrix, per second",
