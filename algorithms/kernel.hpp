@@ -102,16 +102,14 @@ struct KernelTraits : private FunctorLines<K> {
   static constexpr bool last_index_fastest = last_index_fastest_of<K>();
   static constexpr int items_in_flight = items_of_base > 0 ? items_of_base : Known::items_in_flight;
   static constexpr bool writes_views = is_in_two_steps<K> || Known::writes_views;
+  static constexpr bool only_reads = Known::only_reads;
   static constexpr bool may_be_separate = Known::may_be_separate;
   static constexpr bool may_reduce_separate = Known::may_reduce_separate;
   static constexpr bool may_scan_separate = Known::may_scan_separate;
   static constexpr std::size_t item_bytes = Known::item_bytes;
   static constexpr bool has_narrow_lines = Known::has_narrow_lines && !takes_lane_index<K>();
-  using OwnLines::are_separate;
-  using OwnLines::arrays;
-  using OwnLines::bits_at;
-  using OwnLines::hold_elements;
-  using OwnLines::on_arrays;
+  using OwnLines::are_separate, OwnLines::hold_elements, OwnLines::bits_at;
+  using OwnLines::arrays, OwnLines::on_arrays;
   template <class Index>
   static constexpr bool fetches_ahead = false;
   using Kernel = K;
@@ -133,6 +131,7 @@ struct KernelTraits<With<K, V...>> {
   static constexpr bool last_index_fastest = last_index_fastest_of<K, V...>();
   static constexpr int items_in_flight = items_in_flight_of<V...>();
   static constexpr bool writes_views = writes_views_of<V...>;
+  static constexpr bool only_reads = Known::only_reads;
   static constexpr bool has_wide_items = writes_views && have_wide_rows<V...>();
   static constexpr bool may_be_separate = Known::may_be_separate;
   static constexpr bool may_reduce_separate = Known::may_reduce_separate;
@@ -285,6 +284,7 @@ struct Body {
   static constexpr bool last_index_fastest = KernelTraits<K>::last_index_fastest;
   static constexpr int items_in_flight = KernelTraits<K>::items_in_flight;
   static constexpr bool writes_views = KernelTraits<K>::writes_views;
+  static constexpr bool only_reads = KernelTraits<K>::only_reads;
   static constexpr bool has_wide_items = requires { requires KernelTraits<K>::has_wide_items; };
   static constexpr bool may_be_separate = KernelTraits<K>::may_be_separate;
   static constexpr bool may_reduce_separate = KernelTraits<K>::may_reduce_separate;

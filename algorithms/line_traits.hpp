@@ -74,6 +74,7 @@ template <class... V>
 struct LineTraits {
   static constexpr int items_in_flight = items_in_flight_of<V...>();
   static constexpr bool writes_views = writes_views_of<V...>;
+  static constexpr bool only_reads = ((std::is_const_v<typename V::element_type> || is_read_rows<V>)&&...);
   static constexpr std::size_t item_bytes = (sizeof(typename V::value_type) + ...);
   static constexpr bool have_addresses = sizeof...(V) > 1 && sizeof...(V) <= ArrayAddresses::most &&
                                          !checked_build;
@@ -94,8 +95,8 @@ template <>
 struct LineTraits<> {
   static constexpr int items_in_flight = 1;
   static constexpr std::size_t item_bytes = 0;  // not known
-  static constexpr bool writes_views = false, may_be_separate = false, may_reduce_separate = false,
-                        may_scan_separate = false, has_narrow_lines = false;
+  static constexpr bool writes_views = false, only_reads = false, may_be_separate = false,
+                        may_reduce_separate = false, may_scan_separate = false, has_narrow_lines = false;
 };
 template <class>
 struct LineTraitsOf;

@@ -168,6 +168,7 @@ struct SpreadBody<Inner, std::index_sequence<I...>> {
   static constexpr bool takes_lanes = Inner::takes_lanes;
   static constexpr bool takes_int = Inner::takes_int;
   static constexpr bool writes_views = Inner::writes_views;
+  static constexpr bool only_reads = Inner::only_reads;
   static constexpr bool may_reduce_separate = Inner::may_reduce_separate;
   static constexpr std::size_t item_bytes = Inner::item_bytes;
   Inner inner;

@@ -42,10 +42,6 @@ void CudaGraph::launch(QueueState& queue) {
 CudaRecording::CudaRecording(CudaQueue& recorded)
     : Recording(recorded), recorded_(recorded), graph_(new CudaGraph(recorded.gpu())) {
   const CudaDeviceScope scope(recorded.device());
-  counter_ = static_cast<unsigned*>(take(sizeof(unsigned)));
-  check_cuda(cudaMemsetAsync(counter_, 0, sizeof(unsigned), recorded.stream()), "recording a graph",
-             recorded.device());
-  recorded.submitted();
   recorded.recording = this;
   // Relaxed: this thread allocates and places large parameters meanwhile, on another stream.
   const cudaError_t code = cudaStreamBeginCapture(recorded.stream(), cudaStreamCaptureModeRelaxed);
@@ -70,7 +66,7 @@ CudaRecording::~CudaRecording() {
 // A branch is a stream that joined the capture by waiting for an event of it.
 void CudaRecording::fork() {
   const CudaDeviceScope scope(recorded_.device());
-  forks_.push_back({recorded_.branch, event_here(), {}, counter_, scratch_, scratch_bytes_});
+  forks_.push_back({recorded_.branch, event_here(), {}, scratch_});
 }
 
 void CudaRecording::begin_branch() {
@@ -82,9 +78,7 @@ void CudaRecording::begin_branch() {
   check_cuda(cudaStreamWaitEvent(stream, forks_.back().begin, 0), "recording a branch of a graph",
              recorded_.device());
   recorded_.branch = stream;
-  counter_ = take_counter();
-  scratch_ = nullptr;
-  scratch_bytes_ = 0;
+  scratch_ = {};
 }
 
 void CudaRecording::end_branch() noexcept {
@@ -96,9 +90,7 @@ void CudaRecording::end_branch() noexcept {
     if (cudaEventRecord(end, recorded_.stream()) == cudaSuccess) fork.ends.push_back(end);
   }
   recorded_.branch = fork.before;
-  counter_ = fork.counter;
   scratch_ = fork.scratch;
-  scratch_bytes_ = fork.scratch_bytes;
 }
 
 void CudaRecording::join() {
@@ -117,11 +109,6 @@ cudaEvent_t CudaRecording::event_here() {
   events_.push_back(event);
   check_cuda(cudaEventRecord(event, recorded_.stream()), "recording a branch of a graph", recorded_.device());
   return event;
-}
-
-unsigned* CudaRecording::take_counter() {
-  const unsigned zero = 0;
-  return static_cast<unsigned*>(const_cast<void*>(place(&zero, sizeof zero)));
 }
 
 void CudaRecording::add(RecordedStep* step) {
@@ -157,13 +144,19 @@ void* CudaRecording::take(std::size_t bytes) {
   return block;
 }
 
-CudaScratch CudaRecording::scratch(std::size_t bytes) {
+CudaScratch CudaRecording::scratch(std::size_t bytes, std::size_t slots) {
   // Kernels of one graph come one after the other, so they share. Smaller blocks stay with their kernels.
-  if (bytes > scratch_bytes_) {
-    scratch_bytes_ = std::max({bytes, 2 * scratch_bytes_, std::size_t{1} << 16});
-    scratch_ = take(scratch_bytes_);
+  if (!scratch_.holds_slots(slots)) {
+    const std::vector<unsigned long long> zeros(CudaScratchMemory::zeros_for(slots));
+    const void* const memory = place(zeros.data(), zeros.size() * sizeof(zeros[0]));
+    scratch_.zeros = static_cast<unsigned long long*>(const_cast<void*>(memory));
+    scratch_.num_zeros = zeros.size();
   }
-  return {scratch_, counter_};
+  if (bytes > scratch_.bytes) {
+    scratch_.bytes = std::max({bytes, 2 * scratch_.bytes, std::size_t{1} << 16});
+    scratch_.partials = take(scratch_.bytes);
+  }
+  return scratch_.scratch();
 }
 
 const void* CudaRecording::place(const void* bytes, std::size_t size) {

@@ -12,6 +12,7 @@
 
 #include <strata/devices/cuda/instance.hpp>
 #include <strata/devices/cuda/launch/launch.hpp>
+#include <strata/devices/cuda/scratch_memory.hpp>
 #include <strata/devices/graph.hpp>
 #include <strata/devices/recording.hpp>
 
@@ -49,7 +50,7 @@ class CudaRecording final : public Recording {
   void join() override;
 
   void keep_call(const Ref<CudaHostCall>& call) { graph_->calls.push_back(call); }
-  CudaScratch scratch(std::size_t bytes);
+  CudaScratch scratch(std::size_t bytes, std::size_t slots);
   /// Memory of the graph that holds these bytes.
   const void* place(const void* bytes, std::size_t size);
 
@@ -59,20 +60,15 @@ class CudaRecording final : public Recording {
     cudaStream_t before;  // the branch that it is in, or null
     cudaEvent_t begin;
     std::vector<cudaEvent_t> ends;
-    unsigned* counter;
-    void* scratch;
-    std::size_t scratch_bytes;
+    CudaScratchMemory scratch;
   };
   void* take(std::size_t bytes);
-  unsigned* take_counter();
   cudaEvent_t event_here();
 
   CudaQueue& recorded_;
   const Ref<CudaGraph> graph_;
   bool capturing_ = false;
-  unsigned* counter_ = nullptr;
-  void* scratch_ = nullptr;
-  std::size_t scratch_bytes_ = 0;
+  CudaScratchMemory scratch_;
   std::vector<Fork> forks_;
   std::vector<cudaStream_t> streams_;  // of branches
   std::vector<cudaEvent_t> events_;

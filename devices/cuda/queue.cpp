@@ -114,8 +114,8 @@ CudaQueue::~CudaQueue() {
   gpu_.remove_queue(*this);
   // Work under way continues; its memory is in quarantine until it is done.
   for (const Slot& slot : all_slots_) gpu_.release(CudaMemoryKind::Pinned, slot.words);
-  if (scratch_ != nullptr) gpu_.release(CudaMemoryKind::Device, scratch_);
-  if (counter_ != nullptr) gpu_.release(CudaMemoryKind::Device, counter_);
+  if (scratch_.partials != nullptr) gpu_.release(CudaMemoryKind::Device, scratch_.partials);
+  if (scratch_.zeros != nullptr) gpu_.release(CudaMemoryKind::Device, scratch_.zeros);
   if (check_ != nullptr) gpu_.release(CudaMemoryKind::Pinned, check_);
   if (helper_ != nullptr) gpu_.give_back(*helper_);
   gpu_.give_back(stream_);
@@ -235,34 +235,41 @@ void CudaQueue::wait_for(const Ref<EventState>& event) {
 
 // ---- what launches use; `mutex` is held
 
-CudaScratch CudaQueue::scratch(std::size_t bytes) {
-  if (recording != nullptr) return recording->scratch(bytes);
-  if (counter_ == nullptr) {
-    void* const memory = gpu_.allocate(CudaMemoryKind::Device, sizeof(unsigned));
-    if (memory == nullptr)
-      throw OutOfMemory("no memory for a queue of Cuda{" + std::to_string(device()) + "}");
-    check_cuda(cudaMemsetAsync(memory, 0, sizeof(unsigned), stream()), "setting a counter", device());
-    counter_ = static_cast<unsigned*>(memory);
-  }
-  if (bytes > scratch_bytes_) {
-    const std::size_t wanted = std::max(bytes + bytes / 4, std::size_t{1} << 16);
+CudaScratch CudaQueue::scratch(std::size_t bytes, std::size_t slots) {
+  if (recording != nullptr) return recording->scratch(bytes, slots);
+  const auto take = [&](std::size_t wanted) {
     void* const memory = gpu_.allocate(CudaMemoryKind::Device, wanted);
     if (memory == nullptr)
       throw OutOfMemory("a reduction, scan or sort needs " + std::to_string(wanted) +
                         " bytes of scratch memory on Cuda{" + std::to_string(device()) + "}");
-    if (scratch_ != nullptr) gpu_.release(CudaMemoryKind::Device, scratch_);
-    scratch_ = memory;
-    scratch_bytes_ = wanted;
+    return memory;
+  };
+  if (!scratch_.holds_slots(slots)) {
+    const std::size_t wanted = CudaScratchMemory::zeros_for(slots);
+    void* const memory = take(wanted * sizeof(*scratch_.zeros));
+    const int code = cudaMemsetAsync(memory, 0, wanted * sizeof(*scratch_.zeros), stream());
+    void* const unused = code == cudaSuccess ? scratch_.zeros : memory;
+    if (unused != nullptr) gpu_.release(CudaMemoryKind::Device, unused);
+    check_cuda(static_cast<cudaError_t>(code), "clearing scratch memory", device());
+    scratch_.zeros = static_cast<unsigned long long*>(memory);
+    scratch_.num_zeros = wanted;
   }
-  return {scratch_, counter_};
+  if (bytes > scratch_.bytes) {
+    const std::size_t wanted = std::max(bytes + bytes / 4, std::size_t{1} << 16);
+    void* const memory = take(wanted);
+    if (scratch_.partials != nullptr) gpu_.release(CudaMemoryKind::Device, scratch_.partials);
+    scratch_.partials = memory;
+    scratch_.bytes = wanted;
+  }
+  return scratch_.scratch();
 }
 
 void CudaQueue::drop_large_scratch() {
   constexpr std::size_t kept = std::size_t{64} << 20;
-  if (scratch_bytes_ <= kept) return;
-  gpu_.release(CudaMemoryKind::Device, scratch_);
-  scratch_ = nullptr;
-  scratch_bytes_ = 0;
+  if (scratch_.bytes <= kept) return;
+  gpu_.release(CudaMemoryKind::Device, scratch_.partials);
+  scratch_.partials = nullptr;
+  scratch_.bytes = 0;
 }
 
 CudaHostSlot CudaQueue::host_slot(std::size_t bytes) {

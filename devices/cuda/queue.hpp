@@ -19,6 +19,7 @@
 #include <strata/devices/cuda/host_calls.hpp>
 #include <strata/devices/cuda/instance.hpp>
 #include <strata/devices/cuda/launch/launch.hpp>
+#include <strata/devices/cuda/scratch_memory.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -137,7 +138,7 @@ class CudaQueue final : public QueueState {
   /// The names of kernels that are enqueued and not known to be done, appended to `names`.
   void kernels_in_flight(std::vector<std::string>& names);
 
-  CudaScratch scratch(std::size_t bytes);
+  CudaScratch scratch(std::size_t bytes, std::size_t slots);
   /// Gives large scratch memory back, which few launches need.
   void drop_large_scratch();
   CudaHostSlot host_slot(std::size_t bytes);
@@ -184,9 +185,7 @@ class CudaQueue final : public QueueState {
   Flight flight_[flights];
   std::uint64_t kernels_ = 0;
   std::uint64_t last_kernel_ = 0;  // its number among submissions
-  void* scratch_ = nullptr;
-  std::size_t scratch_bytes_ = 0;
-  unsigned* counter_ = nullptr;
+  CudaScratchMemory scratch_;
   std::vector<Slot> free_slots_;
   std::vector<Slot> all_slots_;
   std::uint32_t tickets_ = 0;

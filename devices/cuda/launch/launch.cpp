@@ -188,7 +188,9 @@ CudaCheck CudaLaunch::check() const {
 #endif
 }
 
-CudaScratch CudaLaunch::scratch(std::size_t bytes) const { return queue_.scratch(bytes); }
+CudaScratch CudaLaunch::scratch(std::size_t bytes, std::size_t slots) const {
+  return queue_.scratch(bytes, slots);
+}
 void CudaLaunch::clear(void* memory, std::size_t bytes) const {
   check(cudaMemsetAsync(memory, 0, bytes, queue_.stream()), "clearing its scratch memory");
   queue_.submitted();
@@ -249,23 +251,24 @@ void CudaLaunch::run(CudaKernel& kernel, const CudaGrid& grid, const void* param
 // Short kernels of a queue that has work gain from being launched ahead, as their blocks come when the last
 // ones of the kernel before are under way: on an H200 0.3 to 0.4 us of 3 to 120 us for light ones of one wave
 // to fifteen, 1 us and more for those of long blocks, of which a multiprocessor holds few warps (trials in
-// plain CUDA). A first one would lose half a microsecond; of very many waves it is nothing. Many small
-// blocks, which all fit at a time, should be spread evenly over multiprocessors: ahead they come where room
-// is, which is likely why a heavy kernel of 333 blocks of 32 threads took 8.3 us so, and 6.6 else. Of a
-// reduction that writes what nearly fills the second cache, the next one's first blocks would drop from it
-// what the last blocks of this one read: on an H200 updates of 52 MB took 1.28 times as long so, of 26 MB
-// 0.97 times.
+// plain CUDA). A first one would lose half a microsecond; of very many waves it is nothing. Blocks that all
+// fit at a time should be spread evenly over multiprocessors: ahead they come where room is. Heavy kernels,
+// of more than 128 registers a thread, lose more by that than they gain: 333 blocks of 32 threads took 8.4 us
+// so, and 6.6 else; lighter ones of as many blocks gained 0.3 us. Of a reduction that writes what nearly
+// fills the second cache, the next one's first blocks would drop from it what the last blocks of this one
+// read: on an H200 updates of 52 MB took 1.28 times as long so, of 26 MB 0.97 times.
 bool CudaLaunch::goes_ahead(CudaKernel& kernel, const CudaGrid& grid, std::size_t updated_bytes) const {
   const CudaKernel::OnDevice& entry = cuda_kernel_on(queue_, kernel);
   if (!entry.waits_itself || queue_.known_idle()) return false;
   if (updated_bytes > queue_.gpu().cache_bytes() / 4 * 3) return false;
   const std::uint64_t blocks = std::uint64_t{grid.grid[0]} * grid.grid[1] * grid.grid[2];
   const std::uint64_t threads = blocks * grid.block[0] * grid.block[1] * grid.block[2];
-  const auto resident_blocks = static_cast<std::uint64_t>(entry.resident_blocks);
-  const std::uint64_t resident_threads = resident_blocks * static_cast<std::uint64_t>(entry.block);
-  constexpr std::uint64_t most_waves = 64;
-  return blocks <= resident_blocks ||
-         (threads > resident_threads && threads <= most_waves * resident_threads);
+  const std::uint64_t resident_threads =
+      static_cast<std::uint64_t>(entry.resident_blocks) * static_cast<std::uint64_t>(entry.block);
+  constexpr std::uint64_t most_waves = 64, heavy = 512;  // fewer threads of a multiprocessor
+  if (threads <= resident_threads)
+    return resident_threads >= heavy * static_cast<std::uint64_t>(queue_.gpu().multiprocessors());
+  return threads <= most_waves * resident_threads;
 }
 
 void CudaLaunch::fail_launch(int code, const CudaGrid& grid) const {

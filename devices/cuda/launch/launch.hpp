@@ -77,8 +77,9 @@ struct CudaItems {
 
 /// The memory of its queue that a reduction may use until it is done.
 struct CudaScratch {
-  void* partials;     // at least the bytes asked for, 256-byte aligned
-  unsigned* counter;  // 0 before and after
+  void* partials;             // at least the bytes asked for, 256-byte aligned
+  unsigned* counter;          // 0 before and after
+  unsigned long long* slots;  // as many as were asked for; 0 before and after
 };
 
 /// Memory through which a kernel passes a value to the host: words of 8 bytes, each 4 bytes of the value and,
@@ -116,7 +117,7 @@ class CudaLaunch {
   CudaLaunch& operator=(const CudaLaunch&) = delete;
 
   CudaCheck check() const;
-  CudaScratch scratch(std::size_t bytes) const;
+  CudaScratch scratch(std::size_t bytes, std::size_t slots = 0) const;
   /// Sets device memory to zero before the kernel.
   void clear(void* memory, std::size_t bytes) const;
   /// A slot for `bytes`, until wait_for_value gives it back.

@@ -5,7 +5,7 @@
 //              The values go to shared memory; a warp joins up to 32, one in each of its lanes
 //
 // Small reductions are done by one block, or by 8 in a cluster, which send their values to the first one. In
-// large ones the last block to finish joins the blocks' values. One thread runs the finish.
+// large ones all blocks send theirs to the last one (grid_gather.hpp). One thread runs the finish.
 //
 // Numbers without a node are left out. One launch, whatever the size.
 // SPDX-License-Identifier: Apache-2.0
@@ -13,6 +13,7 @@
 
 #include <strata/devices/cuda/launch/block_check.hpp>
 #include <strata/devices/cuda/launch/cluster_gather.hpp>
+#include <strata/devices/cuda/launch/grid_gather.hpp>
 #include <strata/devices/cuda/launch/reduce_nodes.hpp>
 #include <strata/devices/cuda/launch/warp.hpp>
 #include <strata/devices/launch_hints.hpp>
@@ -34,6 +35,11 @@ struct CudaReduce {
   static_assert(log2_most_nodes >= log2_most_warps);
   static constexpr int most_threads = Threads::most_threads;
   static constexpr int least_blocks = Threads::least_blocks;
+  using FromBlocks = GridGather<T>;
+  /// Values of groups of blocks that shared memory holds.
+  static constexpr int capacity = (1 << log2_most_nodes) / 2;
+  /// Whether others may read what bodies write before the launch has ended.
+  static constexpr bool shows_writes = finishes_after_all<Finish> && !only_reads<typename Nodes::body_type>();
   /// Blocks of a cluster.
   static constexpr int log2_cluster = sizeof(T) <= 64 ? 3 : 0;
   using Gather = ClusterGather<T, 1 << log2_cluster>;
@@ -100,23 +106,20 @@ struct CudaReduce {
     if (threadIdx.x == 0) end(value);
   }
 
-  // The last block to arrive here sees what all others wrote.
+  // The values of the grid's blocks, and the end. Who reads then what bodies wrote must see it all.
   __device__ void join_grid(T& value) const {
-    T* const partial = static_cast<T*>(scratch.partials);
-    __shared__ bool is_last;
+    const FromBlocks blocks(scratch.slots, base >> log2_nodes, gridDim.x);
     if (threadIdx.x == 0) {
-      partial[blockIdx.x] = value;
-      __threadfence();
-      is_last = atomicAdd(scratch.counter, 1u) == gridDim.x - 1;
+      if constexpr (shows_writes) fence_device();
+      blocks.send(blockIdx.x, value);
     }
-    __syncthreads();
-    if (!is_last) return;
-    __threadfence();
-    join_partials(value, partial, log2_nodes);
-    if (threadIdx.x == 0) {
-      *scratch.counter = 0;
-      end(value);
-    }
+    if (blockIdx.x != gridDim.x - 1) return;
+    __syncthreads();  // the values of the nodes have been joined
+    join_blocks(value, blocks);
+    if (threadIdx.x == 0) end(value);
+    const unsigned warps = blockDim.x / warp_lanes, groups = blocks.groups();
+    for (unsigned group = threadIdx.x / warp_lanes; group < groups; group += warps)
+      blocks.clear(group, threadIdx.x % warp_lanes);
   }
 
   __device__ void join(T& a, const T& b) const { reducer.join(a, b); }
@@ -180,32 +183,38 @@ struct CudaReduce {
     join_nodes(value, lane < count && has_nodes(first + lane, log2), count, reducer);
   }
 
-  // The partials of all blocks, each of 2^log2_unit nodes, to thread 0, in rounds: a lane joins some that
+  // The values of all blocks, each of 2^log2_nodes nodes, to thread 0, in rounds: a lane joins some that
   // follow each other, whose loads are in flight together, and a warp those of its lanes. A round passes its
-  // values to the next through shared memory, or, where they do not fit, from one half of the scratch memory
-  // to the other and back.
-  __device__ void join_partials(T& whole, T* partial, int log2_unit) const {
-    constexpr int capacity = (1 << log2_most_nodes) / 2;
+  // values to the next through shared memory, or, where they do not fit, through the two halves of the
+  // scratch memory in turn.
+  __device__ void join_blocks(T& whole, const FromBlocks& blocks) const {
     T* const shared = shared_values();
-    T* from = partial;
+    const T* from = nullptr;
+    int log2_unit = log2_nodes;
     index_t count = gridDim.x, unit = base >> log2_unit;
     const index_t warp = threadIdx.x / warp_lanes, warps = blockDim.x / warp_lanes;
     const index_t lane = threadIdx.x % warp_lanes;
-    constexpr int log2_own = sizeof(T) <= 16 ? 2 : 0, log2_group = log2_own + 5;
     // Ranges that begin below zero end with two nodes, -1 and 0, which have no common parent.
-    for (int round = 0; count > 1 && !(count == 2 && unit == -1); ++round) {
-      const index_t first_group = unit >> log2_group, last_group = ((unit + count - 1) >> log2_group) + 1;
+    for (int round = 0; round == 0 || (count > 1 && !(count == 2 && unit == -1)); ++round) {
+      const index_t first_group = unit >> FromBlocks::log2_group,
+                    last_group = ((unit + count - 1) >> FromBlocks::log2_group) + 1;
       const index_t groups = last_group - first_group;
       T* const to = groups <= capacity ? shared + (round % 2) * capacity
-                                       : partial + (from == partial ? index_t{gridDim.x} : 0);
+                                       : static_cast<T*>(scratch.partials) +
+                                             (round % 2) * FromBlocks::most_groups(gridDim.x);
 #pragma unroll 1
       for (index_t group = first_group + warp; group < last_group; group += warps) {
-        T value[1 << log2_own];
-        const index_t first = (group * warp_lanes + lane) << log2_own;
+        T value[FromBlocks::values];
+        const index_t first = ((group * warp_lanes + lane) << FromBlocks::log2_values) - unit;
+        if (round == 0) {
+          blocks.receive(value, static_cast<unsigned>(group - first_group), static_cast<unsigned>(lane));
+          if constexpr (shows_writes) fence_device();
+        } else {
 #pragma unroll
-        for (int o = 0; o < 1 << log2_own; ++o)
-          if (first + o >= unit && first + o < unit + count) value[o] = from[first + o - unit];
-        const bool has = join_own<log2_own>(value, first, log2_unit);
+          for (int o = 0; o < FromBlocks::values; ++o)
+            if (first + o >= 0 && first + o < count) value[o] = from[first + o];
+        }
+        const bool has = join_own(value, first, count, unit, log2_unit);
         join_nodes(value[0], has, warp_lanes, reducer);
         if (lane == 0) {
           if (groups == 1) whole = value[0];
@@ -217,7 +226,7 @@ struct CudaReduce {
       from = to;
       count = groups;
       unit = first_group;
-      log2_unit += log2_group;
+      log2_unit += FromBlocks::log2_group;
     }
     if (threadIdx.x == 0) {
       whole = from[0];
@@ -225,17 +234,20 @@ struct CudaReduce {
     }
   }
 
-  // The values of 2^Log2 units from `first` on, which the calling thread has, to the first; whether there are
-  // any.
-  template <int Log2>
-  __device__ bool join_own(T (&value)[1 << Log2], index_t first, int log2_unit) const {
-    bool has[1 << Log2];
+  // The values that the calling thread has, from number `first` of `count` units on, to the first; whether
+  // there are any. `unit` is the first unit.
+  __device__ bool join_own(T (&value)[FromBlocks::values], index_t first, index_t count, index_t unit,
+                           int log2_unit) const {
+    bool has[FromBlocks::values];
 #pragma unroll
-    for (int o = 0; o < 1 << Log2; ++o) has[o] = has_nodes(first + o, log2_unit);
+    for (int o = 0; o < FromBlocks::values; ++o) {
+      has[o] = first + o >= 0 && first + o < count;
+      if constexpr (!Nodes::all_numbers) has[o] = has[o] && has_nodes(unit + first + o, log2_unit);
+    }
 #pragma unroll
-    for (int half = 1; half < 1 << Log2; half *= 2)
+    for (int half = 1; half < FromBlocks::values; half *= 2)
 #pragma unroll
-      for (int o = 0; o < 1 << Log2; o += 2 * half) {
+      for (int o = 0; o < FromBlocks::values; o += 2 * half) {
         if (!has[o + half]) continue;
         if (has[o]) join(value[o], value[o + half]);
         else value[o] = value[o + half];

@@ -91,9 +91,11 @@ class CudaReduceLaunch {
     if (count == 0) grid_ = 1;
   }
 
-  /// Scratch memory of the launch, for the values of the blocks.
+  /// Scratch memory of the launch: slots for the values of the blocks, and bytes for those of groups of them.
+  std::size_t slots() const { return grid_ > 1 && !clustered_ ? Work::FromBlocks::slots_of(grid_) : 0; }
   std::size_t scratch_bytes() const {
-    return grid_ > 1 && !clustered_ ? 2 * static_cast<std::size_t>(grid_) * sizeof(T) : 0;
+    const index_t groups = Work::FromBlocks::most_groups(grid_);
+    return groups > Work::capacity ? 2 * static_cast<std::size_t>(groups) * sizeof(T) : 0;
   }
 
   /// Launches, and waits where the finish does; nothing else may follow in the launch then. `nodes` has the
@@ -147,7 +149,7 @@ void cuda_reduce_nodes(const LaunchInfo& info, index_t items, index_t count, con
   CudaLaunch launch(queue, EventKind::BeginReduce, info, items);
   Reduction reduction(cuda_kernel_on(queue, Reduction::kernel()), nodes, count);
   CudaScratch scratch{};
-  if (reduction.scratch_bytes() > 0) scratch = launch.scratch(reduction.scratch_bytes());
+  if (reduction.slots() > 0) scratch = launch.scratch(reduction.scratch_bytes(), reduction.slots());
   reduction.run(launch, scratch, nodes, reducer, finish);
 }
 

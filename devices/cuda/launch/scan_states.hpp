@@ -16,13 +16,6 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// Whether the finish is for when all blocks have ended: the host, or a functor, may read what the scan
-/// wrote.
-template <class Finish>
-inline constexpr bool finishes_after_all = Finish::waits || requires(const Finish& finish) {
-  finish.finalize;
-};
-
 /// What of a tile is known.
 enum class TileState : unsigned { Nothing, Sum, SumOfAll };
 

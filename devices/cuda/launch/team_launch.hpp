@@ -55,7 +55,8 @@ struct CudaTeamLaunch {
     // In one piece of scratch memory: the joining kernel's partials, the contributions, the teams' level 1.
     const std::size_t partial_bytes = padded(join.scratch_bytes());
     const std::size_t contribution_bytes = padded(static_cast<std::size_t>(teams) * sizeof(T));
-    const CudaScratch scratch = launch.scratch(partial_bytes + contribution_bytes + plan.all_slots());
+    const CudaScratch scratch =
+        launch.scratch(partial_bytes + contribution_bytes + plan.all_slots(), join.slots());
     T* const contributions = reinterpret_cast<T*>(static_cast<char*>(scratch.partials) + partial_bytes);
     char* const slots = reinterpret_cast<char*>(contributions) + contribution_bytes;
 

@@ -25,6 +25,12 @@ struct Words {
   __device__ void get(T& value) const { memcpy(&value, word, sizeof(T)); }
 };
 
+/// Whether the finish is for when all blocks have ended: the host, or a functor, may read what they wrote.
+template <class Finish>
+inline constexpr bool finishes_after_all = Finish::waits || requires(const Finish& finish) {
+  finish.finalize;
+};
+
 /// Hands a value to the host.
 template <class T>
 __device__ void hand_over(const CudaHostSlot& slot, const T& value) {
