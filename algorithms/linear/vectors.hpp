@@ -165,7 +165,8 @@ template <class Where, class X, class Y, class Result>
 void dot_into(const Where& where, const X& x, const Y& y, Result&& result, Backend backend) {
   const Range all_items = common_range("linear::dot", x, y);
   if (backend == Backend::Vendor && vendor_dot(where, x, y, result)) return;
-  launch_reduce_into("linear::dot", where, all_items, DotKernel<X, Y>{x, y}, result);
+  using Kernel = DotKernel<typename X::const_type, typename Y::const_type>;
+  launch_reduce_into("linear::dot", where, all_items, Kernel{x, y}, result);
 }
 
 template <class Where, class X, class Result>
@@ -175,7 +176,7 @@ void norm2_into(const Where& where, const X& x, Result&& result, Backend backend
                 "strata: linear::norm2: the elements are float, double or complex");
   const Range all_items = vector_range("linear::norm2", x);
   if (backend == Backend::Vendor && vendor_norm2(where, x, result)) return;
-  const SquaresKernel<X> squares{x};
+  const SquaresKernel<typename X::const_type> squares{x};
   if constexpr (AnyView<Result>) {
     using V = std::remove_cvref_t<Result>;
     launch_reduce_into("linear::norm2", where, all_items, squares, StoreRoot<V>{result});
