@@ -141,6 +141,8 @@ int main(int argc, char** argv) {
     for_each_real_device(options, [&](auto device) {
       using D = decltype(device);
       std::vector<index_t> sizes = {10000, size_for<D>(options, index_t{1} << 24, index_t{1} << 27)};
+      // On a GPU also where the launch counts as much as the bytes.
+      if (is_gpu<D>) sizes.insert(sizes.begin() + 1, 1'000'000);
       if (options.n > 0) sizes = {options.n};
       for (const index_t n : sizes) Reductions<decltype(zero), D>(options, report, type, n);
     });
