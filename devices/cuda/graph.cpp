@@ -147,10 +147,14 @@ void* CudaRecording::take(std::size_t bytes) {
 CudaScratch CudaRecording::scratch(std::size_t bytes, std::size_t slots) {
   // Kernels of one graph come one after the other, so they share. Smaller blocks stay with their kernels.
   if (!scratch_.holds_slots(slots)) {
-    const std::vector<unsigned long long> zeros(CudaScratchMemory::zeros_for(slots));
-    const void* const memory = place(zeros.data(), zeros.size() * sizeof(zeros[0]));
-    scratch_.zeros = static_cast<unsigned long long*>(const_cast<void*>(memory));
-    scratch_.num_zeros = zeros.size();
+    const std::size_t wanted = CudaScratchMemory::zeros_for(slots);
+    void* const memory = take(wanted * sizeof(*scratch_.zeros));
+    const cudaStream_t helper = recorded_.helper_stream();
+    check_cuda(cudaMemsetAsync(memory, 0, wanted * sizeof(*scratch_.zeros), helper), "recording a graph",
+               recorded_.device());
+    check_cuda(cudaStreamSynchronize(helper), "recording a graph", recorded_.device());
+    scratch_.zeros = static_cast<unsigned long long*>(memory);
+    scratch_.num_zeros = wanted;
   }
   if (bytes > scratch_.bytes) {
     scratch_.bytes = std::max({bytes, 2 * scratch_.bytes, std::size_t{1} << 16});

@@ -115,7 +115,7 @@ CudaQueue::~CudaQueue() {
   // Work under way continues; its memory is in quarantine until it is done.
   for (const Slot& slot : all_slots_) gpu_.release(CudaMemoryKind::Pinned, slot.words);
   if (scratch_.partials != nullptr) gpu_.release(CudaMemoryKind::Device, scratch_.partials);
-  if (scratch_.zeros != nullptr) gpu_.release(CudaMemoryKind::Device, scratch_.zeros);
+  release_zeros();
   if (check_ != nullptr) gpu_.release(CudaMemoryKind::Pinned, check_);
   if (helper_ != nullptr) gpu_.give_back(*helper_);
   gpu_.give_back(stream_);
@@ -246,12 +246,12 @@ CudaScratch CudaQueue::scratch(std::size_t bytes, std::size_t slots) {
   };
   if (!scratch_.holds_slots(slots)) {
     const std::size_t wanted = CudaScratchMemory::zeros_for(slots);
-    void* const memory = take(wanted * sizeof(*scratch_.zeros));
-    const int code = cudaMemsetAsync(memory, 0, wanted * sizeof(*scratch_.zeros), stream());
-    void* const unused = code == cudaSuccess ? scratch_.zeros : memory;
-    if (unused != nullptr) gpu_.release(CudaMemoryKind::Device, unused);
-    check_cuda(static_cast<cudaError_t>(code), "clearing scratch memory", device());
-    scratch_.zeros = static_cast<unsigned long long*>(memory);
+    release_zeros();
+    scratch_.zeros = static_cast<unsigned long long*>(take(wanted * sizeof(*scratch_.zeros)));
+    const cudaError_t code = cudaMemsetAsync(scratch_.zeros, 0, wanted * sizeof(*scratch_.zeros), stream());
+    if (code != cudaSuccess) release_zeros();
+    check_cuda(code, "clearing scratch memory", device());
+    submitted();
     scratch_.num_zeros = wanted;
   }
   if (bytes > scratch_.bytes) {
@@ -264,8 +264,19 @@ CudaScratch CudaQueue::scratch(std::size_t bytes, std::size_t slots) {
   return scratch_.scratch();
 }
 
+// Kernels clear slots after they have handed over their value: a stream all of whose values have come may
+// still do that.
+void CudaQueue::release_zeros() noexcept {
+  if (scratch_.zeros == nullptr) return;
+  submitted();
+  gpu_.release(CudaMemoryKind::Device, scratch_.zeros);
+  scratch_.zeros = nullptr;
+  scratch_.num_zeros = 0;
+}
+
 void CudaQueue::drop_large_scratch() {
   constexpr std::size_t kept = std::size_t{64} << 20;
+  if (scratch_.num_zeros * sizeof(*scratch_.zeros) > kept) release_zeros();
   if (scratch_.bytes <= kept) return;
   gpu_.release(CudaMemoryKind::Device, scratch_.partials);
   scratch_.partials = nullptr;

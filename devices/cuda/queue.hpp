@@ -194,6 +194,7 @@ class CudaQueue final : public QueueState {
   std::size_t num_pending_ = 0;           // an atomic in use
   index_t passed_bytes_ = 0;              // of copies enqueued before the pending events' record
   bool bad_access_found() const;
+  void release_zeros() noexcept;
   const Ref<HostErrors> host_errors_{new HostErrors};
 
   CheckRecord* check_ = nullptr;

@@ -85,10 +85,10 @@ class GridGather {
     for (int v = 0; v < values; ++v) memcpy(&value[v], word[v], sizeof(T));
   }
 
-  /// The slots that a lane has received, for the next launch.
+  /// Clears the slots that a lane has received, for the next launch.
   __device__ void clear(unsigned group, unsigned lane) const {
     for (int v = 0; v < values; ++v)
-      for (int w = 0; w < words; ++w) *slot(group, lane, v, w) = 0;
+      for (int w = 0; w < words; ++w) write(slot(group, lane, v, w), 0);
   }
 
  private:

@@ -38,8 +38,10 @@ struct CudaReduce {
   using FromBlocks = GridGather<T>;
   /// Values of groups of blocks that shared memory holds.
   static constexpr int capacity = (1 << log2_most_nodes) / 2;
-  /// Whether others may read what bodies write before the launch has ended.
-  static constexpr bool shows_writes = finishes_after_all<Finish> && !only_reads<typename Nodes::body_type>();
+  /// Whether others may read what bodies write before the launch has ended: joins by an object, too, which
+  /// may hold views.
+  static constexpr bool shows_writes =
+      !only_reads<typename Nodes::body_type>() && (finishes_after_all<Finish> || !std::is_empty_v<Reducer>);
   /// Blocks of a cluster.
   static constexpr int log2_cluster = sizeof(T) <= 64 ? 3 : 0;
   using Gather = ClusterGather<T, 1 << log2_cluster>;
@@ -73,19 +75,21 @@ struct CudaReduce {
     if (clustered) gather.prepare();
   }
 
-  __device__ void run(Gather& gather) const {
+  /// A block that does not work, as there was a bad access, calls no body and no finish, but sends a value:
+  /// others may wait for it.
+  __device__ void run(Gather& gather, bool works) const {
     T value;
-    join_blocks_nodes(value, base + (static_cast<index_t>(blockIdx.x) << log2_nodes));
+    if (works) join_blocks_nodes(value, base + (static_cast<index_t>(blockIdx.x) << log2_nodes));
     if constexpr (Threads::writes) let_next_start();
     if (gridDim.x == 1) {
-      if (threadIdx.x == 0) {
+      if (threadIdx.x == 0 && works) {
         if (!nodes.holds(base, base + (index_t{1} << log2_nodes))) reducer.init(value);
         end(value);
       }
     } else if (clustered) {
-      join_cluster(gather, value);
+      join_cluster(gather, value, works);
     } else {
-      join_grid(value);
+      join_grid(value, works);
     }
   }
 
@@ -96,10 +100,11 @@ struct CudaReduce {
   }
 
   // The values of the cluster's blocks, and the end.
-  __device__ void join_cluster(Gather& gather, T& value) const {
+  __device__ void join_cluster(Gather& gather, T& value, bool works) const {
     gather.send(value);
     if (blockIdx.x != 0 || threadIdx.x >= warp_lanes) return;
     gather.receive(value);
+    if (!works) return;
     const auto block = static_cast<index_t>(threadIdx.x);
     join_nodes(value, block < 1 << log2_cluster && has_nodes((base >> log2_nodes) + block, log2_nodes),
                1 << log2_cluster, reducer);
@@ -107,8 +112,9 @@ struct CudaReduce {
   }
 
   // The values of the grid's blocks, and the end. Who reads then what bodies wrote must see it all.
-  __device__ void join_grid(T& value) const {
+  __device__ void join_grid(T& value, bool works) const {
     const FromBlocks blocks(scratch.slots, base >> log2_nodes, gridDim.x);
+    if constexpr (shows_writes) __syncwarp();
     if (threadIdx.x == 0) {
       if constexpr (shows_writes) fence_device();
       blocks.send(blockIdx.x, value);
@@ -116,7 +122,7 @@ struct CudaReduce {
     if (blockIdx.x != gridDim.x - 1) return;
     __syncthreads();  // the values of the nodes have been joined
     join_blocks(value, blocks);
-    if (threadIdx.x == 0) end(value);
+    if (threadIdx.x == 0 && works) end(value);
     const unsigned warps = blockDim.x / warp_lanes, groups = blocks.groups();
     for (unsigned group = threadIdx.x / warp_lanes; group < groups; group += warps)
       blocks.clear(group, threadIdx.x % warp_lanes);
@@ -208,7 +214,10 @@ struct CudaReduce {
         const index_t first = ((group * warp_lanes + lane) << FromBlocks::log2_values) - unit;
         if (round == 0) {
           blocks.receive(value, static_cast<unsigned>(group - first_group), static_cast<unsigned>(lane));
-          if constexpr (shows_writes) fence_device();
+          if constexpr (shows_writes) {
+            fence_device();
+            __syncwarp();
+          }
         } else {
 #pragma unroll
           for (int o = 0; o < FromBlocks::values; ++o)

@@ -17,10 +17,11 @@ __global__ void __launch_bounds__(Reduce::most_threads, Reduce::least_blocks)
   constexpr bool direct = std::is_same_v<Reduce, Parameters>;
   fetch_parameters(parameters);
   if constexpr (direct) parameters.prepare(gather);
-  if (!enter_block<!Reduce::Threads::writes>(parameters.check)) return;
+  const bool works = enter_block<!Reduce::Threads::writes>(parameters.check);
+  if (!checked_build && !works) return;
   const Reduce& reduce = work_of(parameters);
   if constexpr (!direct) reduce.prepare(gather);
-  reduce.run(gather);
+  reduce.run(gather, works);
 }
 
 // The same for arrays that are separate.
@@ -33,7 +34,7 @@ __global__ void __launch_bounds__(Reduce::most_threads, Reduce::least_blocks)
   fetch_parameters(reduce);
   reduce.prepare(gather);
   if (enter_block<!Reduce::Threads::writes>(reduce.check))
-    reduce.on_arrays({{a, b, c, d, e, f, g, h}}).run(gather);
+    reduce.on_arrays({{a, b, c, d, e, f, g, h}}).run(gather, true);
 }
 
 template <class Nodes, class Reducer, class Finish, class Static>
@@ -83,8 +84,9 @@ class CudaReduceLaunch {
         const bool short_ones = shared_nodes_ && Work::Threads::in_two_steps;
         // Else at most 16 nodes a warp, or two: with 32, of which the last ones are done by few warps, sums
         // of 134 million took 1.03 times as long.
-        const int most =
-            short_ones ? larger_of(3, log2_groups_) : smaller_of(log2_groups_ + 4, Work::log2_most_nodes);
+        const int most = short_ones                   ? larger_of(3, log2_groups_)
+                         : Work::log2_most_warps == 0 ? Work::log2_most_nodes
+                                                      : smaller_of(log2_groups_ + 4, Work::log2_most_nodes);
         while (log2_nodes_ < most && too_many()) ++log2_nodes_;
       }
     }

@@ -133,7 +133,10 @@ TEST(ReductionsOfManyBlocks, JoinValuesOfAnySizeInAnyOrder) {
       }
     };
     launch_some();
-    const auto graph = record(queue, launch_some);
+    const auto graph = record(queue, [&] {
+      when_all(queue, launch_some, launch_some);
+      launch_some();
+    });
     for (index_t replays = draw(1, 3); replays > 0; --replays) graph.launch(queue);
     launch_some();
     queue.wait();
@@ -146,7 +149,8 @@ TEST(ReductionsOfManyBlocks, JoinValuesOfAnySizeInAnyOrder) {
   }
 }
 
-// Writes an element, of a view from which the type does not tell it.
+// Writes an element, of a view whose type does not tell it, and reads one that another block writes, so that
+// the caches of multiprocessors have old ones.
 struct WriteAndCount {
   using device_type = Cuda;
   using value_type = std::uint32_t;
@@ -154,13 +158,14 @@ struct WriteAndCount {
   std::uint32_t round;
 
   STRATA_FUNCTION void operator()(index_t i, std::uint32_t& count) const {
+    const index_t n = x.extent(0);
+    if (x((i + n / 2) % n) != ~0u) ++count;
     x(i) = round + static_cast<std::uint32_t>(i);
-    ++count;
   }
   STRATA_FUNCTION static void init(std::uint32_t& count) { count = 0; }
   STRATA_FUNCTION static void join(std::uint32_t& count, std::uint32_t more) { count += more; }
 };
-// Counts elements of the last ones of each node, and others, that are not there.
+// Counts elements that are not there.
 struct CountMissing {
   MDArray<const std::uint32_t, Cuda, rank<1>> x;
   Value<index_t, Cuda> missing;
@@ -169,7 +174,7 @@ struct CountMissing {
   STRATA_FUNCTION void operator()(std::uint32_t count) const {
     const index_t n = x.extent(0);
     if (count != static_cast<std::uint32_t>(n)) *missing += n;
-    for (index_t i = n - 1; i >= 0; i -= 509)
+    for (index_t i = n - 1; i >= 0; i -= 1 + n / 2000)
       if (x(i) != round + static_cast<std::uint32_t>(i)) ++*missing;
   }
 };
@@ -188,6 +193,48 @@ TEST(ReductionsOfManyBlocks, LetFinalizeSeeWhatAllBlocksWrote) {
     queue.wait();
     deep_copy(found, missing);
     ASSERT_EQ(found, 0) << n << " elements";
+  }
+}
+
+// Finds the greatest of the elements that it writes, by joins that read them.
+struct FindGreatest {
+  using device_type = Cuda;
+  using value_type = index_t;
+  MDArray<std::uint32_t, Cuda, rank<1>> x;
+  index_t salt;
+
+  STRATA_FUNCTION void operator()(index_t i, index_t& greatest) const {
+    const index_t n = x.extent(0);
+    if (x((i + n / 2) % n) == ~0u) return;
+    x(i) = hash_of(i + salt) / 2;
+    join(greatest, i);
+  }
+  STRATA_FUNCTION void init(index_t& greatest) const { greatest = -1; }
+  STRATA_FUNCTION void join(index_t& greatest, index_t other) const {
+    if (other >= 0 && (greatest < 0 || x(other) > x(greatest))) greatest = other;
+  }
+};
+
+TEST(ReductionsOfManyBlocks, LetJoinsSeeWhatAllBlocksWrote) {
+  Random draw;
+  const Queue<Cuda> queue;
+  for (int trial = 0; trial < trials(20); ++trial) {
+    const index_t n = draw(1, index_t{1} << draw(1, 21));
+    const auto x = create<MDArray<std::uint32_t, Cuda, rank<1>>>("x", n);
+    std::vector<Value<index_t, Cuda>> found;
+    for (index_t salt = 0; salt < 5; ++salt) {
+      found.push_back(create<Value<index_t, Cuda>>("found"));
+      parallel_reduce(on(queue), n, FindGreatest{x, salt}, found.back());
+    }
+    queue.wait();
+    for (index_t salt = 0; salt < 5; ++salt) {
+      index_t at = -1;
+      deep_copy(at, found[static_cast<std::size_t>(salt)]);
+      std::uint32_t greatest = 0;
+      for (index_t i = 0; i < n; ++i) greatest = std::max(greatest, hash_of(i + salt) / 2);
+      ASSERT_TRUE(at >= 0 && at < n) << at << " of " << n;
+      ASSERT_EQ(hash_of(at + salt) / 2, greatest) << at << " of " << n;
+    }
   }
 }
 
