@@ -124,7 +124,7 @@ TEST_F(TaskScopeWaits, RingsOfAScopeAndAGraphEndWithAnError) {
   try {
     scope.wait();
   } catch (const TaskFailed& error) {
-    EXPECT_EQ(errors, "") << "one of the two";
+    EXPECT_EQ(errors, "") << "one of the two, not also: " << error.what();
     errors += error.what();
   }
   expect_parts(errors, {"the run of \"graph\" waits for \"x1\", which the scope \"scope\" has",
