@@ -17,7 +17,8 @@ class ShortList {
  public:
   ShortList() = default;
   ShortList(const ShortList&) = default;  // to move one is to copy it
-  ShortList& operator=(const ShortList&) = default;
+  // A loop of clang's own has a variable __i0.
+  ShortList& operator=(const ShortList&) = default;  // NOLINT(readability-identifier-naming)
 
   void push_back(T item) {
     if (more_.empty() && count_ < Few) {

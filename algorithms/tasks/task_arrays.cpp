@@ -105,7 +105,7 @@ std::vector<TaskArrays::Denied> TaskArrays::reserve_wanted() {
   sort_by_address(wanted);
   std::vector<Denied> denied;
   for (const ArrayHold& hold : wanted) {
-    // Several tasks may have wanted it: who has it waits no more when one was refused.
+    // Several tasks may have wanted it. Another wait would be in a ring again, and fail the other run, too.
     if (!denied.empty() && denied.back().array == hold.array) continue;
     // What is not held any more was wanted by a task that was refused in the end.
     if (is_held(*hold.array) && !has(*hold.array, hold.is_to_write)) try {
