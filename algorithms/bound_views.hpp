@@ -207,6 +207,11 @@ struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
         static_cast<Rest&&>(rest)...);
     else insert_for_after<Indices>(item, f, static_cast<Rest&&>(rest)...);
   }
+  // Calls f(views...).
+  template <class F>
+  void visit(const F& f) const {
+    f(static_cast<const BoundView<I, V>&>(*this).view...);
+  }
   // Calls f(arguments...) with the views put in after the first `Indices` arguments.
   template <int Indices, class F, class... Rest>
   STRATA_FUNCTION void insert(const F& f, Rest&&... rest) const {

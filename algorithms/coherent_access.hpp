@@ -191,6 +191,7 @@ struct AnyRows {};
 // A use whose view is known, as bind_kernel takes it.
 template <AccessMode Mode, class V, class Region>
 struct ResolvedAccess {
+  static constexpr AccessMode mode = Mode;
   using view_type = V;
   V view;
   Region region;

@@ -96,7 +96,9 @@ void reduce_on_one(const char* label, const On<D>& where, const R& work, const K
     run_part(
         call, 0, where, false,
         [&](const auto&... resolved) {
-          launch_reduce_into(label, where, work, bind_reduction(kernel, resolved...), result(call));
+          auto target = result(call);
+          note_apart<K>(target, resolved...);
+          launch_reduce_into(label, where, work, bind_reduction(kernel, resolved...), target);
         },
         accesses...);
   };

@@ -23,6 +23,14 @@ inline constexpr bool is_coherent_access_v = false;  // coherent_access.hpp
 template <class A>
 inline constexpr bool is_any_access_v = is_access_v<A> || is_coherent_access_v<A>;
 
+// A functor with its views: bound_finalize.hpp.
+template <class F, class... V>
+struct BoundFinalize;
+template <class>
+inline constexpr bool is_bound_finalize = false;
+template <class F, class... V>
+inline constexpr bool is_bound_finalize<BoundFinalize<F, V...>> = true;
+
 template <class F, class... Accesses>
 struct Finalize {
   F functor;

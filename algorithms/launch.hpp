@@ -25,6 +25,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <strata/algorithms/bound_finalize.hpp>
 #include <strata/algorithms/finalize.hpp>
 #include <strata/algorithms/launch_mistakes.hpp>
 #include <strata/algorithms/parallel_for.hpp>
@@ -252,30 +253,6 @@ constexpr bool is_bare_finalize() {
   }
 }
 
-// A finalize functor with its views, as parallel_reduce takes it.
-template <class F, class... V>
-struct BoundFinalize {
-  F functor;
-  BoundViews<std::index_sequence_for<V...>, V...> views;
-  template <class T>
-  STRATA_FUNCTION void operator()(T& value) const {
-    if constexpr (checked_build && (notes_elements<V> || ...)) {
-      const NotesScope notes = views.note_reached();
-      views.template insert<1>([&](T& v, auto&&... all) { functor(v, all...); }, value);
-    } else {
-      views.template insert<1>([&](T& v, auto&&... all) { functor(v, all...); }, value);
-    }
-  }
-};
-template <class F, class... V>
-BoundFinalize<F, V...> bound_finalize(const F& functor, V... views) {
-  return {functor, BoundViews<std::index_sequence_for<V...>, V...>(static_cast<V&&>(views)...)};
-}
-template <class F>
-const F& bound_finalize(const F& functor) {
-  return functor;
-}
-
 template <>
 struct LaunchBy<LaunchWay::Plain> {
   template <class D, class R, class K, class... Accesses>
@@ -302,7 +279,9 @@ struct ReduceBy<LaunchWay::Plain> {
     const auto bound = bind_reduction(kernel, accesses...);
     if constexpr (is_finalize_v<std::remove_cvref_t<Into>>)
       into.accesses.call([&](const auto&... a) {
-        launch_reduce_into(label, where, work, bound, bound_finalize(into.functor, view_to_bind(a)...));
+        auto&& finish = bound_finalize(into.functor, view_to_bind(a)...);
+        note_apart<K>(finish, accesses...);
+        launch_reduce_into(label, where, work, bound, finish);
       });
     else launch_reduce_into(label, where, work, bound, static_cast<Into&&>(into));
   }

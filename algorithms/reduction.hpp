@@ -42,6 +42,11 @@ template <class F, class Call = KernelCall>
 struct CallFinalize {
   static constexpr bool waits = false;
   F finalize;
+  // Whether the functor and the kernel share no memory that one of them writes, as far as that is known.
+  STRATA_FUNCTION bool is_apart() const {
+    if constexpr (is_bound_finalize<F>) return finalize.is_apart;
+    else return false;
+  }
   template <class T>
   STRATA_FUNCTION void on_device(T& value) const {
     Call::call(finalize, value);

@@ -136,7 +136,8 @@ class MemoryModes {
     // Between 1 and 32 MiB times differ by a factor of two from one round to the next.
     return options_.reps_or(bytes <= 1 << 20 ? 101 : bytes <= 1 << 25 ? 201 : bytes <= 1 << 26 ? 41 : 9);
   }
-  static constexpr double seconds_a_race = 8;
+  // Of large arrays a round takes up to 6 s.
+  static double seconds_of_race(index_t n) { return bytes_of(n) < 256 << 20 ? 8 : 20; }
   // Of a few pages the driver (580, on an H100) hands over no counts, however long one waits. Between 128 KiB
   // and 1 MiB kernels bring what comes to pinned memory.
   static bool are_counted(index_t bytes, MemoryMode mode) {
@@ -207,7 +208,7 @@ class MemoryModes {
       entries.push_back({to_string(mode), number, -1, mode, false, false});
     }
     add_competitors(work, modes, entries, false);
-    race_.run(rounds(work.n), seconds_a_race);
+    race_.run(rounds(work.n), seconds_of_race(work.n));
     for (const auto& [mode, arrays] : all)
       report_.check(arrays->wrong() == 0,
                     described(work, mode) + ": " + std::to_string(arrays->wrong()) + " values");
@@ -404,7 +405,7 @@ class MemoryModes {
       entries.push_back({to_string(mode), number, -1, mode, false, false});
     }
     add_competitors(work, modes, entries, true);
-    race_.run(rounds(n), seconds_a_race);
+    race_.run(rounds(n), seconds_of_race(n));
     report_.check(wrong == 0, "full, new arrays");
     for (const Entry& entry : entries)
       add_us(std::string("full, new arrays, ") + to_string(entry.mode) +

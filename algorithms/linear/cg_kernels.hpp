@@ -53,6 +53,8 @@ struct CgState {
 
   STRATA_FUNCTION bool running() const { return status == CgStatus::Running; }
 };
+template <class T>
+inline constexpr bool is_no_address<CgState<T>> = true;
 
 template <class T>
 STRATA_FUNCTION bool is_finite(T x) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/memory_race.hpp"
 
+#include <algorithm>
+#include <random>
 #include <utility>
 
 namespace perf {
@@ -29,13 +31,18 @@ void MemoryRace::run(int rounds, double limit) {
     entry.samples.clear();
     any_short = any_short || sample(entry).verified < short_call;
   }
+  std::vector<Entry*> order;
+  for (Entry& entry : entries_) order.push_back(&entry);
+  std::mt19937 draw;  // the same orders in each run
   const double begin = now();
-  for (int r = 0; r < rounds && (r < 3 || now() - begin < limit); ++r)
-    for (Entry& entry : entries_) {
+  for (int r = 0; r < rounds && (r < 3 || now() - begin < limit); ++r) {
+    std::shuffle(order.begin(), order.end(), draw);
+    for (Entry* const entry : order) {
       // The way before has emptied the caches of what this one runs.
-      if (any_short) static_cast<void>(sample(entry));
-      entry.samples.push_back(sample(entry));
+      if (any_short) static_cast<void>(sample(*entry));
+      entry->samples.push_back(sample(*entry));
     }
+  }
 }
 
 Statistics MemoryRace::time(int competitor, Until until) const {

@@ -18,8 +18,9 @@ class MemoryRace {
   /// Adds a competitor; returns its number. `is_warm`: it has done it before.
   int add(MemoryWay way, bool is_warm = false);
   /// Each that is not warm does it once without counting, and all once more; then each once in each of
-  /// `rounds` rounds, where one takes less than a millisecond after another time that does not count. Ends
-  /// early after `limit` seconds, but not before the third round.
+  /// `rounds` rounds, where one takes less than a millisecond after another time that does not count. The
+  /// order within a round is drawn, so that what one leaves in caches and in the driver meets no other one
+  /// each time. Ends early after `limit` seconds, but not before the third round.
   void run(int rounds, double limit);
 
   Statistics time(int competitor, Until until) const;

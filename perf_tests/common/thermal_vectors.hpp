@@ -60,8 +60,7 @@ struct UpdateVectors {
     sums.rr += other.rr;
   }
 };
-/// The same in two steps, as the library's solver has it: what several items read is loaded before one
-/// writes.
+/// The same in two steps: what several items read is loaded before one writes.
 template <class V>
 struct UpdateInTwoSteps : UpdateVectors<V>, strata::detail::InTwoSteps {
   using T = typename V::value_type;
@@ -79,6 +78,32 @@ struct UpdateInTwoSteps : UpdateVectors<V>, strata::detail::InTwoSteps {
     sums.rr += own_r * own_r;
   }
   STRATA_FUNCTION void operator()(auto i, UpdateSums<T>& sums) const { finish(i, fetch(i), sums); }
+};
+/// Makes it of views that a launch declares, as the library's solver does.
+template <class T>
+struct MakeUpdateInTwoSteps : strata::detail::MakesFunctor {
+  using value_type = UpdateSums<T>;
+  template <class V, class C>
+  UpdateInTwoSteps<V> operator()(const V& x, const V& r, const C& p, const C& q, const C& d,
+                                 const C& scalars) const {
+    UpdateInTwoSteps<V> update;
+    update.x = x, update.r = r;
+    update.p = read_only(p), update.q = read_only(q), update.d = read_only(d);
+    update.scalars = read_only(scalars);
+    return update;
+  }
+  STRATA_FUNCTION static void init(value_type& sums) { sums = {T(0), T(0)}; }
+  STRATA_FUNCTION static void join(value_type& sums, const value_type& other) {
+    sums.rz += other.rz;
+    sums.rr += other.rr;
+  }
+};
+struct StoreSumsInto {
+  template <class T>
+  STRATA_FUNCTION void operator()(const UpdateSums<T>& sums, auto scalars) const {
+    scalars(0) = sums.rz;
+    scalars(1) = sums.rr;
+  }
 };
 template <class V>
 struct StoreSums {
@@ -108,8 +133,7 @@ struct LaunchedDirection {
   }
 };
 
-/// How a kernel is written: as a functor that holds its views; or tuned, an update in two steps, and a
-/// direction by launch.
+/// How a kernel is written: as a functor that holds its views; or tuned, by launch, an update in two steps.
 enum class VectorForm { Functor, Tuned };
 
 template <class T, class D>
@@ -143,9 +167,11 @@ class CgVectors {
       strata::linear::dot(queue, p, q, StoreDot<Vector>{scalars});
     } else if (form == VectorForm::Tuned) {
       if (kernel == ThermalKernel::Update) {
-        UpdateInTwoSteps<Vector> update;
-        static_cast<UpdateVectors<Vector>&>(update) = update_functor();
-        strata::parallel_reduce("update", queue, n_, update, StoreSums<Vector>{scalars});
+        const auto part = [&](int begin, int end) { return subview(scalars, strata::range(begin, end)); };
+        strata::launch_reduce(queue.named("update"), n_, MakeUpdateInTwoSteps<T>{},
+                              finalize(StoreSumsInto{}, strata::out(part(sums_scalar, sums_scalar + 2))),
+                              strata::inout(x), strata::inout(r), strata::in(p), strata::in(q), strata::in(d),
+                              strata::in(part(0, sums_scalar)));
       } else {
         strata::launch(queue.named("direction"), n_, LaunchedDirection{}, strata::inout(p), strata::in(r),
                        strata::in(d), strata::in(scalars));

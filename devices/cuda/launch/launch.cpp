@@ -93,8 +93,9 @@ const CudaKernel::OnDevice& cuda_kernel_on(CudaQueue& queue, CudaKernel& kernel)
                "asking for the occupancy of a kernel", device);
     found.resident_blocks = std::max(most, 1) * queue.gpu().multiprocessors();
   }
-  cudaKernel_t handle = nullptr;
-  check_cuda(cudaGetKernel(&handle, kernel.function), "loading a kernel", device);
+  // Of this GPU: of a cudaKernel_t the driver finds it with each launch, in 0.05 to 0.15 us.
+  cudaFunction_t handle = nullptr;
+  check_cuda(cudaGetFuncBySymbol(&handle, kernel.function), "loading a kernel", device);
   entry.most_threads = found.most_threads;
   entry.block = found.block;
   entry.waits_itself = found.waits_itself;
@@ -217,6 +218,7 @@ const void* CudaLaunch::place(const void* parameters, std::size_t bytes) {
   // From pageable memory: CUDA has its own copy when the call returns.
   check(cudaMemcpyAsync(memory, parameters, bytes, cudaMemcpyHostToDevice, queue_.stream()),
         "its parameters");
+  queue_.submitted();
   return memory;
 }
 
@@ -248,18 +250,19 @@ void CudaLaunch::run(CudaKernel& kernel, const CudaGrid& grid, const void* param
     fail_launch(static_cast<int>(result), grid);
 }
 
-// Short kernels of a queue that has work gain from being launched ahead, as their blocks come when the last
-// ones of the kernel before are under way: on an H200 0.3 to 0.4 us of 3 to 120 us for light ones of one wave
-// to fifteen, 1 us and more for those of long blocks, of which a multiprocessor holds few warps (trials in
-// plain CUDA). A first one would lose half a microsecond; of very many waves it is nothing. Blocks that all
-// fit at a time should be spread evenly over multiprocessors: ahead they come where room is. Heavy kernels,
-// of more than 128 registers a thread, lose more by that than they gain: 333 blocks of 32 threads took 8.4 us
-// so, and 6.6 else; lighter ones of as many blocks gained 0.3 us. Of a reduction that writes what nearly
-// fills the second cache, the next one's first blocks would drop from it what the last blocks of this one
-// read: on an H200 updates of 52 MB took 1.28 times as long so, of 26 MB 0.97 times.
+// Short kernels behind a kernel gain from being launched ahead, as their blocks come when the last ones of
+// the kernel before are under way: on an H200 0.3 to 0.4 us of 3 to 120 us for light ones of one wave to
+// fifteen, 1 us and more for those of long blocks, of which a multiprocessor holds few warps (trials in plain
+// CUDA). One that is first, or follows something else, would lose 0.35 us; of very many waves it is nothing. Blocks
+// that all fit at a time should be spread evenly over multiprocessors: ahead they come where room is. Heavy
+// kernels, of more than 128 registers a thread, lose more by that than they gain: 333 blocks of 32 threads
+// took 8.4 us so, and 6.6 else; lighter ones of as many blocks gained 0.3 us. Of a reduction that writes what
+// nearly fills the second cache, the next one's first blocks would drop from it what the last blocks of this
+// one read: on an H200 updates of 52 MB took 1.28 times as long so, of 26 MB 0.97 times.
 bool CudaLaunch::goes_ahead(CudaKernel& kernel, const CudaGrid& grid, std::size_t updated_bytes) const {
   const CudaKernel::OnDevice& entry = cuda_kernel_on(queue_, kernel);
   if (!entry.waits_itself || queue_.known_idle()) return false;
+  if (queue_.recording == nullptr && !queue_.ends_with_kernel()) return false;
   if (updated_bytes > queue_.gpu().cache_bytes() / 4 * 3) return false;
   const std::uint64_t blocks = std::uint64_t{grid.grid[0]} * grid.grid[1] * grid.grid[2];
   const std::uint64_t threads = blocks * grid.block[0] * grid.block[1] * grid.block[2];

@@ -38,10 +38,15 @@ struct CudaReduce {
   using FromBlocks = GridGather<T>;
   /// Values of groups of blocks that shared memory holds.
   static constexpr int capacity = (1 << log2_most_nodes) / 2;
+  static constexpr bool may_show_writes =
+      !only_reads<typename Nodes::body_type>() && (finishes_after_all<Finish> || !std::is_empty_v<Reducer>);
   /// Whether others may read what bodies write before the launch has ended: joins by an object, too, which
   /// may hold views.
-  static constexpr bool shows_writes =
-      !only_reads<typename Nodes::body_type>() && (finishes_after_all<Finish> || !std::is_empty_v<Reducer>);
+  __device__ bool shows_writes() const {
+    constexpr bool may_be_apart = requires(const Finish& finish) { finish.is_apart(); };
+    if constexpr (may_show_writes && may_be_apart && std::is_empty_v<Reducer>) return !finish.is_apart();
+    else return may_show_writes;
+  }
   /// Blocks of a cluster.
   static constexpr int log2_cluster = sizeof(T) <= 64 ? 3 : 0;
   using Gather = ClusterGather<T, 1 << log2_cluster>;
@@ -114,9 +119,10 @@ struct CudaReduce {
   // The values of the grid's blocks, and the end. Who reads then what bodies wrote must see it all.
   __device__ void join_grid(T& value, bool works) const {
     const FromBlocks blocks(scratch.slots, base >> log2_nodes, gridDim.x);
-    if constexpr (shows_writes) __syncwarp();
+    const bool shows = shows_writes();
+    if (shows) __syncwarp();
     if (threadIdx.x == 0) {
-      if constexpr (shows_writes) fence_device();
+      if (shows) fence_device();
       blocks.send(blockIdx.x, value);
     }
     if (blockIdx.x != gridDim.x - 1) return;
@@ -214,7 +220,7 @@ struct CudaReduce {
         const index_t first = ((group * warp_lanes + lane) << FromBlocks::log2_values) - unit;
         if (round == 0) {
           blocks.receive(value, static_cast<unsigned>(group - first_group), static_cast<unsigned>(lane));
-          if constexpr (shows_writes) {
+          if (shows_writes()) {
             fence_device();
             __syncwarp();
           }
