@@ -44,14 +44,14 @@ V view_to_finalize(V view) {
 }
 template <class T, class D, class E, class L, class A>
 requires std::is_same_v<typename WithoutOwnership<A>::type, Unmanaged<ReadOnlyAccess>>
-auto view_to_finalize(const ReadRows<View<T, D, E, L, A>>& view) {
-  return view_to_finalize(static_cast<const View<T, D, E, L, A>&>(view));
-}
-template <class T, class D, class E, class L, class A>
-requires std::is_same_v<typename WithoutOwnership<A>::type, Unmanaged<ReadOnlyAccess>>
 auto view_to_finalize(const View<T, D, E, L, A>& view) {
   return View<T, D, E, L, typename AccessLike<DefaultAccess, A>::type>(view.allocation(), view.data(),
                                                                        view.mapping());
+}
+template <class T, class D, class E, class L, class A>
+requires std::is_same_v<typename WithoutOwnership<A>::type, Unmanaged<ReadOnlyAccess>>
+auto view_to_finalize(const ReadRows<View<T, D, E, L, A>>& view) {
+  return view_to_finalize(static_cast<const View<T, D, E, L, A>&>(view));
 }
 template <class F, class... V>
 BoundFinalize<F, V...> bind_finalize(const F& functor, V... views) {
