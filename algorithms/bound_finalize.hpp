@@ -76,10 +76,6 @@ struct Reached {
     return !is_known || !other.is_known || addresses.shares_with(other.addresses);
   }
 };
-// Whether no element or value of this type leads to memory, as far as the type shows.
-template <class T>
-inline constexpr bool is_no_address = std::is_arithmetic_v<T> || std::is_enum_v<T> || holds_no_address<T>();
-
 // A line's elements, or a value; all of the allocation of other views, if it is known.
 template <class T, class D, class E, class L, class A>
 Addresses addresses_reached(const View<T, D, E, L, A>& view, bool& are_known) {

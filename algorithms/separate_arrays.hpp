@@ -67,6 +67,10 @@ constexpr bool holds_no_address() {
   else return false;
 }
 
+// The same of an element or a value: whether it leads to no memory. Specialised for types of more members.
+template <class T>
+inline constexpr bool is_no_address = std::is_arithmetic_v<T> || std::is_enum_v<T> || holds_no_address<T>();
+
 // Plain access, or reads through a cache for what is only read.
 template <class A>
 inline constexpr bool is_plain_access =

@@ -132,6 +132,10 @@ TEST(FinalizeApart, IsNotAskedOfFunctorsOfTheUser) {
 // What the kernel may have written is not read through the cache of what nobody writes.
 TEST(FinalizeApart, ReadsItsArraysPlainly) {
   const auto x = create<Vector<double, Serial>>("x", 10);
+  const auto s = create<Value<double, Serial>>("s");
+  detail::bound_finalize(Finish{}, detail::view_to_bind(in(s))).views.visit([](const auto& view) {
+    EXPECT_TRUE((std::is_same_v<typename std::remove_cvref_t<decltype(view)>::access_type, DefaultAccess>));
+  });
   const auto bound = detail::bound_finalize(Finish{}, detail::view_to_bind(in(x)));
   bound.views.visit([&](const auto& view) {
     using V = std::remove_cvref_t<decltype(view)>;
