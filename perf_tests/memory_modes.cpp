@@ -136,7 +136,7 @@ class MemoryModes {
     // Between 1 and 32 MiB times differ by a factor of two from one round to the next.
     return options_.reps_or(bytes <= 1 << 20 ? 101 : bytes <= 1 << 25 ? 201 : bytes <= 1 << 26 ? 41 : 9);
   }
-  // Of large arrays a round takes up to 6 s.
+  // Of large arrays a round takes seconds.
   static double seconds_of_race(index_t n) { return bytes_of(n) < 256 << 20 ? 8 : 20; }
   // Of a few pages the driver (580, on an H100) hands over no counts, however long one waits. Between 128 KiB
   // and 1 MiB kernels bring what comes to pinned memory.

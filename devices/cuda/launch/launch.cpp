@@ -253,12 +253,12 @@ void CudaLaunch::run(CudaKernel& kernel, const CudaGrid& grid, const void* param
 // Short kernels behind a kernel gain from being launched ahead, as their blocks come when the last ones of
 // the kernel before are under way: on an H200 0.3 to 0.4 us of 3 to 120 us for light ones of one wave to
 // fifteen, 1 us and more for those of long blocks, of which a multiprocessor holds few warps (trials in plain
-// CUDA). One that is first, or follows something else, would lose 0.35 us; of very many waves it is nothing.
-// Blocks that all fit at a time should be spread evenly over multiprocessors: ahead they come where room is.
-// Heavy kernels, of more than 128 registers a thread, lose more by that than they gain: 333 blocks of 32
-// threads took 8.4 us so, and 6.6 else; lighter ones of as many blocks gained 0.3 us. Of a reduction that
-// writes what nearly fills the second cache, the next one's first blocks would drop from it what the last
-// blocks of this one read: on an H200 updates of 52 MB took 1.28 times as long so, of 26 MB 0.97 times.
+// CUDA). A first one would lose 0.35 us, and one behind anything else gains nothing; of very many waves it is
+// nothing. Blocks that all fit at a time should be spread evenly over multiprocessors: ahead they come where
+// room is. Heavy kernels, of more than 128 registers a thread, lose more by that than they gain: 333 blocks
+// of 32 threads took 8.4 us so, and 6.6 else; lighter ones of as many blocks gained 0.3 us. Of a reduction
+// that writes what nearly fills the second cache, the next one's first blocks would drop from it what the
+// last blocks of this one read: on an H200 updates of 52 MB took 1.28 times as long so, of 26 MB 0.97 times.
 bool CudaLaunch::goes_ahead(CudaKernel& kernel, const CudaGrid& grid, std::size_t updated_bytes) const {
   const CudaKernel::OnDevice& entry = cuda_kernel_on(queue_, kernel);
   if (!entry.waits_itself || queue_.known_idle()) return false;
