@@ -10,12 +10,20 @@
 #include <type_traits>
 #include <utility>
 
+#include <strata/algorithms/anchored_view.hpp>
 #include <strata/algorithms/separate_arrays.hpp>
 #include <strata/core/lane_index.hpp>
 #include <strata/devices/array_addresses.hpp>
 #include <strata/views/view.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI {
+
+/// A kernel bound to views, made by `with`: a launch calls `kernel(index..., views..., values...)`, the
+/// values being those of a reduction or scan.
+template <class K, class... Views>
+struct With;
+
+namespace detail {
 
 // A view of which a work item reads its own row, as launch declares it. Hosts fetch the rows of tiled arrays
 // ahead of the kernel: its reads are scattered within a tile, which defeats hardware prefetchers.
@@ -136,6 +144,19 @@ STRATA_FUNCTION const V& view_number(const BoundView<I, V>& bound) {
 }
 template <class, class...>
 struct BoundViews;
+// Whether a kernel has views that can be anchored at the item of a box, and none with more to do for each.
+template <class K, int Rank>
+inline constexpr bool can_be_anchored_in = false;
+template <class K, class... V, int Rank>
+inline constexpr bool can_be_anchored_in<With<K, V...>, Rank> =
+    (can_be_anchored<typename V::unmanaged_type, Rank> || ...) &&
+    !((begins_items<V> || ends_items<V>) || ...);
+// Whether one of them is only read, so that its elements can be kept.
+template <class K, int Rank>
+inline constexpr bool can_be_kept_in = false;
+template <class K, class... V, int Rank>
+requires(can_be_anchored_in<With<K, V...>, Rank>) inline constexpr bool can_be_kept_in<With<K, V...>, Rank> =
+    ((can_be_anchored<typename V::unmanaged_type, Rank> && can_be_kept<typename V::unmanaged_type>) || ...);
 // The views of a `with`; std::tuple does not work on every device.
 template <std::size_t... I, class... V>
 struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
@@ -222,7 +243,36 @@ struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
     else insert_after<Indices>(f, static_cast<Rest&&>(rest)...);
   }
 
+  // The views for a work item of a box (anchored_view.hpp), which advance along a dimension to the next one.
+  template <int Rank>
+  STRATA_FUNCTION auto anchored_at(const index_t (&item)[Rank]) const {
+    using All = BoundViews<std::index_sequence<I...>, decltype(anchored(std::declval<const V&>(), item))...>;
+    return All(typename All::Inserted{}, anchored(static_cast<const BoundView<I, V>&>(*this).view, item)...);
+  }
+  template <int Dimension, int Rank>
+  STRATA_FUNCTION auto kept_at(const index_t (&item)[Rank]) const {
+    using All =
+        BoundViews<std::index_sequence<I...>, decltype(kept<Dimension>(std::declval<const V&>(), item))...>;
+    return All(typename All::Inserted{},
+               kept<Dimension>(static_cast<const BoundView<I, V>&>(*this).view, item)...);
+  }
+  STRATA_FUNCTION void advance(int dimension) {
+    const auto step = [&](auto& view) {
+      if constexpr (requires { view.advance(dimension); }) view.advance(dimension);
+    };
+    (step(static_cast<BoundView<I, V>&>(*this).view), ...);
+  }
+  template <int Rank>
+  STRATA_FUNCTION void set_item(const index_t (&item)[Rank]) {
+    const auto set = [&](auto& view) {
+      if constexpr (requires { view.set_item(item); }) view.set_item(item);
+    };
+    (set(static_cast<BoundView<I, V>&>(*this).view), ...);
+  }
+
  private:
+  template <class, class...>
+  friend struct BoundViews;
   struct Inserted {};
   STRATA_FUNCTION BoundViews(Inserted, const V&... v) : BoundView<I, V>{v}... {}
   // Others may have no share in the ownership, and so nothing that a capture would note.
@@ -273,4 +323,5 @@ struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
   }
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace detail
+}  // namespace strata::inline STRATA_ABI

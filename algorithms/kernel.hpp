@@ -23,11 +23,6 @@
 
 namespace strata::inline STRATA_ABI {
 
-/// A kernel bound to views, made by `with`: a launch calls `kernel(index..., views..., values...)`, the
-/// values being those of a reduction or scan.
-template <class K, class... Views>
-struct With;
-
 namespace detail {
 
 // Instantiated where the library sees a launch's device and a view's; the compiler's message names both.
@@ -307,6 +302,13 @@ struct Body {
     return {KernelTraits<K>::on_arrays(kernel, arrays)};
   }
   void fetch_ahead(Index block) const { kernel.views.fetch_rows(block); }
+  STRATA_FUNCTION auto anchored_at(const index_t (&item)[Rank]) const requires(can_be_anchored_in<K, Rank>) {
+    return anchored_kernel<Call, Tag, Rank>(kernel.kernel, kernel.views.anchored_at(item));
+  }
+  template <int Dimension>
+  STRATA_FUNCTION auto kept_at(const index_t (&item)[Rank]) const requires(can_be_kept_in<K, Rank>) {
+    return anchored_kernel<Call, Tag, Rank>(kernel.kernel, kernel.views.template kept_at<Dimension>(item));
+  }
   STRATA_FUNCTION auto fetch(index_t i) const requires(is_in_two_steps<K>) { return kernel.fetch(i); }
   STRATA_FUNCTION void finish(index_t i, const auto& fetched, auto& value) const {
     kernel.finish(i, fetched, value);

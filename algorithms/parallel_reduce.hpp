@@ -20,6 +20,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <strata/algorithms/bound_finalize.hpp>
 #include <strata/algorithms/kernel.hpp>
 #include <strata/algorithms/place.hpp>
 #include <strata/algorithms/reduction.hpp>
@@ -70,6 +71,15 @@ struct KernelOfReduce {
   static constexpr bool is_right = false;
 };
 
+// Of a functor with accesses the launch has noted it.
+template <class K, class F, class Call>
+void note_whether_apart(CallFinalize<F, Call>& finish, const K& kernel) {
+  if constexpr (!is_bound_finalize<F>)
+    finish.apart = are_apart<typename FunctorOf<K>::value_type>(kernel, finish.finalize);
+}
+template <class K, class Finish>
+void note_whether_apart(Finish&, const K&) {}
+
 template <class Where, class R, class K, class Reducing>
 void launch_reduce_with(const char* label, const Where& where, const R& work, const K& kernel,
                         const Reducing& reducing) {
@@ -102,7 +112,8 @@ void launch_reduce_with(const char* label, const Where& where, const R& work, co
     CaptureScope scope(views);
     const auto body = Reducing::body(Inner{static_cast<Compiled>(kernel)});
     const auto reducer = reducing.template reducer<KernelCallOf<D>>();
-    const auto finish = finish_by<KernelCallOf<D>>(reducing.finish());
+    auto finish = finish_by<KernelCallOf<D>>(reducing.finish());
+    note_whether_apart(finish, kernel);
     scope.end();
     const LaunchInfo info =
         make_info<D>(label, where, views, typeid(FunctorOf<K>).name(), tag_type<typename W::tag>());

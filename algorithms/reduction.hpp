@@ -42,10 +42,11 @@ template <class F, class Call = KernelCall>
 struct CallFinalize {
   static constexpr bool waits = false;
   F finalize;
+  bool apart = false;  // of a functor without accesses
   // Whether the functor and the kernel share no memory that one of them writes, as far as that is known.
   STRATA_FUNCTION bool is_apart() const {
     if constexpr (is_bound_finalize<F>) return finalize.is_apart;
-    else return false;
+    else return apart;
   }
   template <class T>
   STRATA_FUNCTION void on_device(T& value) const {
@@ -103,7 +104,7 @@ const Finish& finish_by(const Finish& finish) {
 }
 template <class Call, class F>
 CallFinalize<F, Call> finish_by(const CallFinalize<F>& finish) {
-  return {finish.finalize};
+  return {finish.finalize, finish.apart};
 }
 template <class Call, class F>
 CallArrayFinalize<F, Call> finish_by(const CallArrayFinalize<F>& finish) {

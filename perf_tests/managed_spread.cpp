@@ -44,13 +44,16 @@ void measure(const Options& options, Report& report, Pattern pattern, index_t by
       if (k < by_strata) {
         arrays.push_back(std::make_shared<ModeArrays<D, T>>(strata::MemoryMode::Managed, work, host));
         const auto one = arrays.back();
-        ours_in_race.push_back(race.add({[one] { one->prepare(); }, [one] { return one->run(); }}));
+        ours_in_race.push_back(race.add([one] {
+          return MemoryWay{[one] { one->prepare(); }, [one] { return one->run(); }};
+        }));
       }
       if (k < by_hand)
-        hand_in_race.push_back(
-            race.add(memory_by_hand<T>(separate_cuda_place(), ByHand::Managed, work, host, false)));
+        hand_in_race.push_back(race.add([work, &host] {
+          return memory_by_hand<T>(separate_cuda_place(), ByHand::Managed, work, host, false);
+        }));
     }
-    race.run(options.reps_or(5), seconds_a_race);
+    race.run(1, options.reps_or(5), seconds_a_race);
     for (const int k : ours_in_race) ours.push_back(race.time(k, Until::Done).median);
     for (const int k : hand_in_race) hand.push_back(race.time(k, Until::Done).median);
     for (const auto& one : arrays)

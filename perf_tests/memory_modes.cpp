@@ -138,6 +138,8 @@ class MemoryModes {
   }
   // Of large arrays a round takes seconds.
   static double seconds_of_race(index_t n) { return bytes_of(n) < 256 << 20 ? 8 : 20; }
+  // How often arrays are made anew. It takes some seconds for those of a GiB.
+  static int sets(index_t n) { return bytes_of(n) < 256 << 20 ? 4 : bytes_of(n) < 1 << 30 ? 2 : 1; }
   // Of a few pages the driver (580, on an H100) hands over no counts, however long one waits. Between 128 KiB
   // and 1 MiB kernels bring what comes to pinned memory.
   static bool are_counted(index_t bytes, MemoryMode mode) {
@@ -198,20 +200,20 @@ class MemoryModes {
   std::vector<Entry> run_race(const MemoryWork& work, const std::vector<MemoryMode>& modes) {
     race_ = {};
     std::vector<Entry> entries;
-    std::vector<std::pair<MemoryMode, std::shared_ptr<ModeArrays<D, T>>>> all;
     for (const MemoryMode mode : modes) {
-      const auto arrays = std::make_shared<ModeArrays<D, T>>(mode, work, host_);
-      all.emplace_back(mode, arrays);
-      check_bytes(work, mode, *arrays);
-      const int number =
-          race_.add({[arrays] { arrays->prepare(); }, [arrays] { return arrays->run(); }}, true);
+      const int number = race_.add([this, mode, work, is_first = true]() mutable {
+        const auto end = [this, mode, work](ModeArrays<D, T>* ended) {
+          check_values(work, mode, ended->wrong());
+          delete ended;
+        };
+        const std::shared_ptr<ModeArrays<D, T>> arrays(new ModeArrays<D, T>(mode, work, host_), end);
+        if (std::exchange(is_first, false)) check_bytes(work, mode, *arrays);
+        return MemoryWay{[arrays] { arrays->prepare(); }, [arrays] { return arrays->run(); }};
+      });
       entries.push_back({to_string(mode), number, -1, mode, false, false});
     }
     add_competitors(work, modes, entries, false);
-    race_.run(rounds(work.n), seconds_of_race(work.n));
-    for (const auto& [mode, arrays] : all)
-      report_.check(arrays->wrong() == 0,
-                    described(work, mode) + ": " + std::to_string(arrays->wrong()) + " values");
+    race_.run(sets(work.n), rounds(work.n), seconds_of_race(work.n));
     return entries;
   }
 
@@ -227,8 +229,9 @@ class MemoryModes {
         if (std::find(modes.begin(), modes.end(), leader(way)) == modes.end()) continue;
         // Where data is larger, that is the way of mapped memory, which has cases of its own.
         if (way == ByHand::ManagedInPlace && bytes_of(work.n) > most_in_place()) continue;
-        const int number =
-            race_.add(memory_by_hand<T>(separate_cuda_place(), way, work, host_, has_new_arrays));
+        const int number = race_.add([this, way, work, has_new_arrays] {
+          return memory_by_hand<T>(separate_cuda_place(), way, work, host_, has_new_arrays);
+        });
         for (Entry& entry : entries)
           if (!entry.is_by_hand && counterpart(entry.mode) == way) entry.baseline = number;
         entries.push_back({perf::name_of(way), number, -1, leader(way), true, way == ByHand::ManagedFaults});
@@ -257,6 +260,9 @@ class MemoryModes {
   static std::string described(const MemoryWork& work, MemoryMode mode) {
     return std::string(name_of(work.pattern)) + ", " + to_string(mode) + ", " +
            size_of(work.n * static_cast<index_t>(sizeof(T)));
+  }
+  void check_values(const MemoryWork& work, MemoryMode mode, std::ptrdiff_t wrong) {
+    report_.check(wrong == 0, described(work, mode) + ": " + std::to_string(wrong) + " values");
   }
 
   void check_bytes(const MemoryWork& work, MemoryMode mode, ModeArrays<D, T>& arrays) {
@@ -390,22 +396,22 @@ class MemoryModes {
                                            MemoryMode::Mapped};
     std::ptrdiff_t wrong = 0;
     for (const MemoryMode mode : modes) {
-      const int number = race_.add({[] {},
-                                    [this, mode, work, &wrong] {
-                                      const double begin = now();
-                                      {
-                                        ModeArrays<D, T> arrays(mode, work, host_);
-                                        arrays.prepare();
-                                        static_cast<void>(arrays.run());
-                                        wrong += arrays.wrong();
-                                      }
-                                      const double end = now() - begin;
-                                      return PatternTimes{end, end};
-                                    }});
+      const auto run = [this, mode, work, &wrong] {
+        const double begin = now();
+        {
+          ModeArrays<D, T> arrays(mode, work, host_);
+          arrays.prepare();
+          static_cast<void>(arrays.run());
+          wrong += arrays.wrong();
+        }
+        const double end = now() - begin;
+        return PatternTimes{end, end};
+      };
+      const int number = race_.add([run] { return MemoryWay{{}, run}; });
       entries.push_back({to_string(mode), number, -1, mode, false, false});
     }
     add_competitors(work, modes, entries, true);
-    race_.run(rounds(n), seconds_of_race(n));
+    race_.run(1, rounds(n), seconds_of_race(n));
     report_.check(wrong == 0, "full, new arrays");
     for (const Entry& entry : entries)
       add_us(std::string("full, new arrays, ") + to_string(entry.mode) +

@@ -2,7 +2,6 @@
 #include "common/memory_race.hpp"
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
 namespace perf {
@@ -15,28 +14,37 @@ double seconds(const PatternTimes& times, Until until) {
 
 }  // namespace
 
-int MemoryRace::add(MemoryWay way, bool is_warm) {
-  entries_.push_back({std::move(way), is_warm, {}});
+int MemoryRace::add(std::function<MemoryWay()> make) {
+  entries_.push_back({std::move(make), {}, {}});
   return static_cast<int>(entries_.size()) - 1;
 }
 
-void MemoryRace::run(int rounds, double limit) {
+void MemoryRace::run(int sets, int rounds, double limit) {
+  std::vector<Entry*> order;
+  for (Entry& entry : entries_) order.push_back(&entry);
+  for (int set = 0; set < sets; ++set) {
+    std::shuffle(order.begin(), order.end(), draw_);
+    for (Entry* const entry : order) entry->way = entry->make();
+    run_set((rounds + sets - 1) / sets, limit / sets);
+    for (Entry& entry : entries_) entry.way = {};
+  }
+}
+
+void MemoryRace::run_set(int rounds, double limit) {
   const auto sample = [](const Entry& entry) {
     if (entry.way.prepare) entry.way.prepare();
     return entry.way.run();
   };
   bool any_short = false;
   for (Entry& entry : entries_) {
-    if (!entry.is_warm) static_cast<void>(sample(entry));
-    entry.samples.clear();
-    any_short = any_short || sample(entry).verified < short_call;
+    static_cast<void>(sample(entry));
+    any_short = any_short || sample(entry).done < short_call;
   }
   std::vector<Entry*> order;
   for (Entry& entry : entries_) order.push_back(&entry);
-  std::mt19937 draw;  // the same orders in each run
   const double begin = now();
   for (int r = 0; r < rounds && (r < 3 || now() - begin < limit); ++r) {
-    std::shuffle(order.begin(), order.end(), draw);
+    std::shuffle(order.begin(), order.end(), draw_);
     for (Entry* const entry : order) {
       // The way before has emptied the caches of what this one runs.
       if (any_short) static_cast<void>(sample(*entry));

@@ -129,6 +129,80 @@ TEST(FinalizeApart, IsNotAskedOfFunctorsOfTheUser) {
   EXPECT_FALSE((detail::CallFinalize<OwnNames>{functor}.is_apart()));
 }
 
+// ---- functors without accesses: what they reach are their members, and what `with` has bound
+
+using Line = Vector<double, Serial>;
+struct SumAndStore {
+  using device_type = Serial;
+  using value_type = double;
+  double a;
+  Line y;
+  Vector<const double, Serial> x;
+  STRATA_FUNCTION void operator()(index_t i, double& sum) const { sum += y(i) = a * x(i); }
+  STRATA_FUNCTION static void init(double& v) { v = 0; }
+  STRATA_FUNCTION static void join(double& v, const double& o) { v += o; }
+};
+struct StoreSum {
+  Line result;
+  int at;
+  STRATA_FUNCTION void operator()(const double& sum) const { result(at) = sum; }
+};
+struct CopyFirst {
+  Vector<const double, Serial> from;
+  Line to;
+  STRATA_FUNCTION void operator()(const double&) const { to(0) = from(0); }
+};
+struct StoreAtAnAddress {
+  double* result;
+  STRATA_FUNCTION void operator()(const double& sum) const { *result = sum; }
+};
+struct StoreInAMatrix {
+  MDArray<double, Serial, rank<2>> result;
+  STRATA_FUNCTION void operator()(const double& sum) const { result(0, 0) = sum; }
+};
+
+TEST(FinalizeApart, OfFunctorsThatHoldTheirViews) {
+  const auto x = create<Line>("x", 100), y = create<Line>("y", 100), r = create<Line>("r", 2);
+  const SumAndStore kernel{2, y, x};
+  const auto apart = [&](const auto& finalize) { return detail::are_apart<double>(kernel, finalize); };
+
+  EXPECT_TRUE(apart(StoreSum{r, 1}));
+  EXPECT_TRUE(apart(Numbers{1, 2}));
+  EXPECT_TRUE(apart(CopyFirst{x, r})) << "both only read x";
+  EXPECT_FALSE(apart(CopyFirst{y, r}));
+  EXPECT_FALSE(apart(StoreSum{x, 0})) << "a late item reads x";
+  EXPECT_FALSE(apart(StoreSum{y, 0}));
+  EXPECT_FALSE(apart(StoreAtAnAddress{r.data()}));
+  EXPECT_FALSE(apart(StoreInAMatrix{}));
+  EXPECT_FALSE(apart([r](const double& sum) { r(0) = sum; }));
+  EXPECT_FALSE((detail::are_apart<Address>(kernel, StoreSum{r, 1})));
+  EXPECT_FALSE((detail::are_apart<double>(KernelWithAnAddress{}, StoreSum{r, 1})));
+}
+
+TEST(FinalizeApart, OfViewsThatWithHasBound) {
+  const auto x = create<Line>("x", 100), y = create<Line>("y", 100), r = create<Line>("r", 2);
+  const auto a = create<MDArray<double, Serial, rank<2>>>("a", 10, 10);
+
+  EXPECT_TRUE(detail::are_apart<double>(with(Kernel{}, read_only(x), y, a), StoreSum{r, 1}));
+  EXPECT_TRUE(detail::are_apart<double>(with(Kernel{}, read_only(x), y), CopyFirst{x, r}));
+  EXPECT_FALSE(detail::are_apart<double>(with(Kernel{}, x, y), CopyFirst{x, r})) << "it may write x";
+  EXPECT_FALSE(detail::are_apart<double>(with(Kernel{}, x, r), StoreSum{r, 1}));
+  EXPECT_FALSE(detail::are_apart<double>(with(KernelWithAnAddress{}, x, y), StoreSum{r, 1}));
+}
+
+// Asked by a launch for hosts, too, which make nothing of it.
+TEST(FinalizeApart, IsNotedByTheLaunch) {
+  const auto x = create<Line>("x", 100), y = create<Line>("y", 100), r = create<Line>("r", 2);
+  const SumAndStore kernel{2, y, x};
+  const auto noted = [&](const auto& functor) {
+    detail::CallFinalize<std::remove_cvref_t<decltype(functor)>> finish{functor};
+    detail::note_whether_apart(finish, kernel);
+    return finish.is_apart();
+  };
+  EXPECT_TRUE(noted(StoreSum{r, 1}));
+  EXPECT_FALSE(noted(StoreSum{x, 1}));
+}
+
 // What the kernel may have written is not read through the cache of what nobody writes.
 TEST(FinalizeApart, ReadsItsArraysPlainly) {
   const auto x = create<Vector<double, Serial>>("x", 10);
@@ -173,6 +247,26 @@ struct LookAtSome {
   }
 };
 
+// The same as functors that hold their views.
+template <class V>
+struct HeldWriteAndSum {
+  using device_type = typename V::device_type;
+  using value_type = std::uint64_t;
+  V x, v, y;
+  STRATA_FUNCTION void operator()(index_t i, value_type& sum) const { WriteAndSum{}(i, x, v, y, sum); }
+  STRATA_FUNCTION static void init(value_type& v) { v = 0; }
+  STRATA_FUNCTION static void join(value_type& v, const value_type& o) { v += o; }
+};
+template <class V>
+struct HeldLookAtSome {
+  index_t first, count, step, overwritten;
+  V z, w;
+  Vector<std::uint64_t, typename V::device_type> result;
+  STRATA_FUNCTION void operator()(const std::uint64_t& sum) const {
+    LookAtSome{first, count, step, overwritten}(sum, z, w, result);
+  }
+};
+
 TYPED_TEST(FinalizeSees, WhatTheKernelWroteAndWhatItDidNotWhereverTheArraysLie) {
   using D = TypeParam;
   Random random;
@@ -183,7 +277,8 @@ TYPED_TEST(FinalizeSees, WhatTheKernelWroteAndWhatItDidNotWhereverTheArraysLie) 
   const auto fresh = make_vector<std::uint64_t, D>(other + 1, value);
   const auto all = create<Vector<std::uint64_t, D>>("all", other + 1);
   const auto result = create<Vector<std::uint64_t, D>>("result", 2);
-  for (int draw = 0; draw < trials(60); ++draw) {
+  using Part = decltype(subview(all, range(0, 1)));
+  for (int draw = 0; draw < trials(90); ++draw) {
     SCOPED_TRACE(draw);
     const index_t n = 1 + below(below(2) == 0 ? most : 3000);
     // The kernel reads x = all[0, n) and v = all[n, 2 n), and writes y = all[at, at + n); the functor reads
@@ -199,10 +294,23 @@ TYPED_TEST(FinalizeSees, WhatTheKernelWroteAndWhatItDidNotWhereverTheArraysLie) 
     deep_copy(all, fresh);
 
     const auto part = [&](index_t begin, index_t end) { return subview(all, range(begin, end)); };
-    launch_reduce(on(D{}), n, WriteAndSum{},
-                  finalize(look, in(part(from, from + n)),
-                           inout(overwrites_v ? part(n, 2 * n) : part(other, other + 1)), out(result)),
-                  in(part(0, n)), in(part(n, 2 * n)), out(part(at, at + n)));
+    const auto w = overwrites_v ? part(n, 2 * n) : part(other, other + 1);
+    switch (below(3)) {
+      case 0:
+        launch_reduce(on(D{}), n, WriteAndSum{},
+                      finalize(look, in(part(from, from + n)), inout(w), out(result)), in(part(0, n)),
+                      in(part(n, 2 * n)), out(part(at, at + n)));
+        break;
+      case 1:
+        parallel_reduce(n, HeldWriteAndSum<Part>{part(0, n), part(n, 2 * n), part(at, at + n)},
+                        HeldLookAtSome<Part>{look.first, look.count, look.step, look.overwritten,
+                                             part(from, from + n), w, result});
+        break;
+      default:
+        parallel_reduce(n, with(WriteAndSum{}, part(0, n), part(n, 2 * n), part(at, at + n)),
+                        HeldLookAtSome<Part>{look.first, look.count, look.step, look.overwritten,
+                                             part(from, from + n), w, result});
+    }
 
     const auto written_at = [&](index_t i) { return 3 * value(n + i - at) + 1; };
     std::uint64_t sum = 0, seen = 0;

@@ -56,8 +56,9 @@ constexpr index_t idle_threads(index_t lower, index_t extent, index_t tile) {
 // Walks of 8 items, shorter ones where the device would not be filled. Longer ones share more loads, but the
 // planes that neighbouring blocks walk through then leave the caches: 8 was the fastest length for a 7-point
 // stencil of 510^3 points on an H200.
+inline constexpr int usual_march = 8;
 constexpr index_t piece_of_march(index_t extent, index_t columns, index_t resident_threads) {
-  constexpr index_t longest = 8;
+  constexpr index_t longest = usual_march;
   const index_t threads = resident_threads > 0 ? resident_threads : 1;
   const double for_one =
       static_cast<double>(extent) * static_cast<double>(columns) / static_cast<double>(threads);
@@ -73,8 +74,9 @@ constexpr index_t piece_of_march(index_t extent, index_t columns, index_t reside
 // an item a thread. Against walks of 1 item by the same loop, 4 were 1.2 to 2.0 times as fast in
 // stencils, 1.05 to 1.45 in copies, 0.95 in a transposition of doubles; 8 were 0.68 in that, and hardly
 // faster elsewhere. Fewer walks would leave the device idle at the end of a launch.
+inline constexpr int usual_walk = 4;
 constexpr index_t piece_by_default(index_t extent, double items_of_thread) {
-  constexpr index_t longest = 4, rounds = 4;
+  constexpr index_t longest = usual_walk, rounds = 4;
   index_t piece = 1;
   while (piece < longest && items_of_thread >= static_cast<double>(2 * piece * rounds)) piece *= 2;
   const index_t pieces = (extent + piece - 1) / piece;

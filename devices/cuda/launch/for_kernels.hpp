@@ -68,11 +68,21 @@ struct CudaFor : CudaItems {
 /// `Index` is 32 bits wide where all indices lie in [0, 2^31) and the grid covers the box: no loops but that
 /// of the walk, and, as the upper half of an index is known to be 0, half the multiplications for
 /// its offset. Else threads go on by strides where the box is larger than a grid.
-template <int Rank, bool LastFastest, int Marching, class Index, class Body>
+///
+/// With `Keeps` a thread keeps what it has read beside an item for the next ones (anchored_view.hpp), and
+/// four items are one piece of code, so that their loads are in flight together. It is for views of at most 4
+/// bytes an element, where as many threads fit on a device as without: on an H200 a copy of 510^3 floats is
+/// 1.29 times as fast so, a 7-point stencil 1.13 times. In double it was 0.93 to 1.05 times as fast.
+template <int Rank, bool LastFastest, int Marching, class Index, class Body, bool Keeps = false>
 struct CudaBox {
   using index_type = Index;
+  using keeping = CudaBox<Rank, LastFastest, Marching, Index, Body, true>;
   static constexpr int marching = Marching;
   static constexpr bool is_exact = sizeof(Index) == 4;
+  static constexpr bool may_keep =
+      !Keeps && is_exact && requires(const Body& body, const index_t (&item)[Rank]) {
+    body.template kept_at<0>(item);
+  };
 
   Body body;
   Index lower[Rank];   // by axis
@@ -130,24 +140,50 @@ struct CudaBox {
   __device__ void walk_along(index_t (&at)[Rank], Index walk) const {
     const Index begin = walk * piece, left = extent[walked] - begin;
     const index_t first = lower[walked] + begin;
+    at[walked] = first;
     if constexpr (Marching == no_axis)
-      if (piece == 1) {
-        at[walked] = first;
-        return call(at, std::make_index_sequence<Rank>());
-      }
+      if (piece == 1) return visit(at, 1, std::make_index_sequence<Rank>());
     const int count = static_cast<int>(left < piece ? left : piece);  // at most longest_march
-    // Not unrolled: that needs more registers, and so leaves fewer threads. A 7-point stencil marched at 0.65
-    // of the speed in float, 0.89 in double, by four items.
-#pragma unroll 1
-    for (int k = 0; k < count; ++k) {
-      at[walked] = first + k;
-      call(at, std::make_index_sequence<Rank>());
-    }
+    visit(at, count, std::make_index_sequence<Rank>());
   }
 
+  // Calls the kernel for `count` items from `at` on.
   template <std::size_t... D>
-  __device__ void call(const index_t (&at)[Rank], std::index_sequence<D...>) const {
-    body(at[LastFastest ? Rank - 1 - D : D]...);
+  __device__ void visit(const index_t (&at)[Rank], int count, std::index_sequence<D...>) const {
+    constexpr int dimension = LastFastest ? Rank - 1 - walked : walked;
+    index_t item[Rank] = {at[LastFastest ? Rank - 1 - D : D]...};
+    const index_t first = item[dimension];
+    // Not unrolled without Keeps: that needs more registers, and so leaves fewer threads.
+    if constexpr (Keeps) {
+      auto kernel = body.template kept_at<dimension>(item);
+      const auto visit_next = [&](int k) {
+        item[dimension] = first + k;
+        kernel(item);
+        kernel.advance(dimension);
+      };
+      constexpr int usual = Marching == no_axis ? usual_walk : usual_march;
+      if (count == usual) {
+#pragma unroll 4
+        for (int k = 0; k < usual; ++k) visit_next(k);
+      } else {
+#pragma unroll 1
+        for (int k = 0; k < count; ++k) visit_next(k);
+      }
+    } else if constexpr (requires { body.anchored_at(item); }) {
+      auto kernel = body.anchored_at(item);
+#pragma unroll 1
+      for (int k = 0; k < count; ++k) {
+        item[dimension] = first + k;
+        kernel(item);
+        kernel.advance(dimension);
+      }
+    } else {
+#pragma unroll 1
+      for (int k = 0; k < count; ++k) {
+        item[dimension] = first + k;
+        body(item[D]...);
+      }
+    }
   }
 };
 

@@ -69,6 +69,12 @@ bool cuda_run_box(CudaLaunch& launch, CudaQueue& queue, const BoxAxes<Rank>& axe
   using Index = typename Work::index_type;
   CudaKernel& kernel = cuda_run_kernel<ParametersOf<Work>, Static>();
   const CudaKernel::OnDevice& on_device = cuda_kernel_on(queue, kernel);
+  if constexpr (requires { requires Work::may_keep; }) {
+    const auto threads = [](const CudaKernel::OnDevice& on) { return on.resident_blocks * on.block; };
+    CudaKernel& keeping = cuda_run_kernel<ParametersOf<typename Work::keeping>, Static>();
+    if (threads(cuda_kernel_on(queue, keeping)) >= threads(on_device))
+      return cuda_run_box<typename Work::keeping, Static>(launch, queue, axes, hints, body);
+  }
   constexpr int axis_x = axis_of_grid(0, Work::marching);
   const index_t idle =
       Work::is_exact ? idle_threads(axes.lower[axis_x], axes.extent[axis_x], axes.tile[axis_x]) : 0;
