@@ -124,7 +124,7 @@ template <class V>
 inline constexpr bool can_be_kept = false;
 template <class T, class D, class E, class L>
 inline constexpr bool can_be_kept<View<T, D, E, L, Unmanaged<ReadOnlyAccess>>> = is_read_by_value<T> &&
-                                                                                 sizeof(T) <= 4;
+                                                                                 sizeof(T) <= 8;
 
 // A view as kernels get it: anchored, if it can be.
 template <class V, int Rank>
