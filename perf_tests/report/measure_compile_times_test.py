@@ -10,8 +10,9 @@ import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
-# Works as long as the file has lines, twice as long with checks or slow headers; refuses what it is told to.
-COMPILER = """#!/usr/bin/env python3
+# Works as long as the file has lines, twice as long with checks or slow headers; refuses what it is told to. Python without its
+# site packages, whose search would take longer than what is measured.
+COMPILER = """#!PYTHON -IS
 import pathlib, sys, time
 if "--version" in sys.argv:
     print("pretending compiler 1.2")
@@ -21,14 +22,14 @@ if "-###" in sys.argv:
 source = pathlib.Path(sys.argv[sys.argv.index("-c") + 1]).read_text()
 if "REFUSED" != "" and "REFUSED" in source:
     sys.exit("no such header")
-end = time.process_time() + 0.001 * source.count("\\n") * (2 if {"-DSTRATA_CHECKED=1", "-I/slow"} & set(sys.argv) else 1)
+end = time.process_time() + 0.0005 * source.count("\\n") * (2 if {"-DSTRATA_CHECKED=1", "-I/slow"} & set(sys.argv) else 1)
 while time.process_time() < end:
     pass
 """
 
 
 # Counts as many instructions as a compiler that works so long would need.
-VALGRIND = """#!/usr/bin/env python3
+VALGRIND = """#!PYTHON -IS
 import sys
 print("==1== I   refs:      ", "4,000,000,000" if "-I/slow" in sys.argv else "2,000,000,000", file=sys.stderr)
 """
@@ -43,7 +44,7 @@ class MeasureCompileTimes(unittest.TestCase):
     def run_script(self, refused="", cuda=True, *options):
         for name, text in (("cxx", COMPILER), ("nvcc", COMPILER), ("valgrind", VALGRIND)):
             program = self.folder / name
-            program.write_text(text.replace("REFUSED", refused))
+            program.write_text(text.replace("REFUSED", refused).replace("PYTHON", sys.executable))
             program.chmod(0o755)
         commands = [{"file": "/there/examples/axpy.cpp", "command": f"ccache {self.folder}/cxx -I/there/include -O3 -c axpy.cpp"}]
         (self.folder / "compile_commands.json").write_text(json.dumps(commands))

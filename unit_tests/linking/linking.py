@@ -55,9 +55,9 @@ def check_mixed(options, folder, kind, other):
 
 
 def check_thread_locals(options, folder):
-    for name in ("emulated_offset", "host_worker"):
-        for mode, wanted in (("-fPIE", "@tpoff"), ("-fno-pie", "@tpoff"), ("-fPIC", "@gottpoff")):
-            text = compiled(options, "strata", KERNEL, folder / "kernel.s", "-O2", "-S", mode).read_text()
+    for mode, wanted in (("-fPIE", "@tpoff"), ("-fno-pie", "@tpoff"), ("-fPIC", "@gottpoff")):
+        text = compiled(options, "strata", KERNEL, folder / "kernel.s", "-O2", "-S", mode).read_text()
+        for name in ("emulated_offset", "host_worker"):
             found = set(re.findall(rf"{name}E(@\w+)", text))
             if found - {wanted} or (name == "emulated_offset" and not found):
                 sys.exit(f"with {mode} {name} is read by {sorted(found)}, not by {wanted}")

@@ -1,6 +1,6 @@
 // expect: takes 2 extents
 // SPDX-License-Identifier: Apache-2.0
-#include <strata/views/coherent/coherent_array.hpp>
+#include <strata/strata.hpp>
 
 using namespace strata;
 

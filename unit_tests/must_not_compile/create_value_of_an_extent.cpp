@@ -1,9 +1,6 @@
 // expect: takes no extents
 // SPDX-License-Identifier: Apache-2.0
-#include <strata/devices/serial/device.hpp>
-#include <strata/views/create.hpp>
-#include <strata/views/mdarray.hpp>
-#include <strata/views/multivector.hpp>
+#include <strata/strata.hpp>
 
 using namespace strata;
 

@@ -1,10 +1,7 @@
 // expect: takes 2 extents
 // first lines: 10
 // SPDX-License-Identifier: Apache-2.0
-#include <strata/devices/serial/device.hpp>
-#include <strata/views/create.hpp>
-#include <strata/views/mdarray.hpp>
-#include <strata/views/multivector.hpp>
+#include <strata/strata.hpp>
 
 using namespace strata;
 

@@ -17,7 +17,7 @@ using namespace strata;
 inline emulated::Config four_devices(double peer_bandwidth = 1e10) {
   return {.count = 4,
           .capacity = index_t{1} << 24,
-          .threads = 2,
+          .threads = 1,
           .host_to_device_bandwidth = 1e9,
           .device_to_host_bandwidth = 1e9,
           .host_link_total = 0,

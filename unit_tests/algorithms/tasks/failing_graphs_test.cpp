@@ -417,7 +417,7 @@ TEST(TaskGraphsWithHints, TasksAddTasksThatContribute) {
   for (index_t i = 0; i < 10; ++i) ASSERT_EQ(view(i), sum);
 }
 
-TEST(FailingTaskGraphs, LoseNothingThatTheyDoNotSay) { run_failing_programs(trials(400)); }
+TEST(FailingTaskGraphs, LoseNothingThatTheyDoNotSay) { run_failing_programs(trials(260)); }
 TEST(FailingTaskGraphs, LoseNothingThatTheyDoNotSaySlow) { run_failing_programs(20000); }
 
 }  // namespace

@@ -150,7 +150,7 @@ class SimulatedBytes : public ::testing::TestWithParam<std::string> {
       compare(GetParam(), draw, draw(0, 1) == 0);
   }
 };
-TEST_P(SimulatedBytes, AreThoseOfTheRun) { compare_many(trials(40)); }
+TEST_P(SimulatedBytes, AreThoseOfTheRun) { compare_many(trials(25)); }
 TEST_P(SimulatedBytes, AreThoseOfTheRunSlow) { compare_many(3000); }
 INSTANTIATE_TEST_SUITE_P(Schedulers, SimulatedBytes, ::testing::ValuesIn(tasks::scheduler_names()),
                          [](const auto& name) {

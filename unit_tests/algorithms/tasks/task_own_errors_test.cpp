@@ -182,7 +182,7 @@ TEST(TaskEstimates, CountOperationsWhereTheProgramSaysThem) {
 TEST(TaskErrors, ManyPlanInProportion) {
   for (const int one_in : {1, 10, 100}) {
     TaskGraph graph("g");
-    constexpr int count = 2000;
+    constexpr int count = 1000;
     for (int k = 0; k < count; ++k) {
       const Words own("own", 1);
       if (k % one_in == 0) graph.call("bad", Throwing{}, inout(own));

@@ -49,12 +49,14 @@ class Buffer {
   char* data() const { return memory_.get() + skew_; }
   // Byte k is that of a sequence which begins with the seed.
   void fill(unsigned seed) const {
-    for (index_t k = 0; k < bytes_; ++k) data()[k] = byte(seed, k);
+    char* const at = data();
+    for (index_t k = 0; k < bytes_; ++k) at[k] = byte(seed, k);
   }
   // The first byte that is not as fill(seed) would have it; -1: none.
   index_t differs(unsigned seed) const {
+    const char* const at = data();
     for (index_t k = 0; k < bytes_; ++k)
-      if (data()[k] != byte(seed, k)) return k;
+      if (at[k] != byte(seed, k)) return k;
     return -1;
   }
   static char byte(unsigned seed, index_t k) {

@@ -155,7 +155,7 @@ void late_tool(int argc, char** argv) {
 
 // Where numbers have a decimal comma.
 int german() {
-  if (std::setlocale(LC_ALL, "de_DE.UTF-8") == nullptr) return 3;
+  if (std::setlocale(LC_ALL, "de_DE") == nullptr) return 3;
   std::puts(string_from_bytes(1536).c_str());
   every_operation<Serial>();
   return 0;

@@ -1,3 +1,4 @@
+// refused: the first line with 'strata: ' is the [0-9]+th, at most the 1th
 // expect: an element access needs as many indices
 // first lines: 1
 // SPDX-License-Identifier: Apache-2.0

@@ -1,3 +1,4 @@
+// refused: lacks 'you wrote'
 // expect: with: give at least one view
 // errors: 5
 // first lines: 30

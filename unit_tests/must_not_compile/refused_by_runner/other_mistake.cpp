@@ -1,3 +1,4 @@
+// refused: does not compile with strata either
 // expect: No such file|not found
 // but with: strata
 // SPDX-License-Identifier: Apache-2.0

@@ -1,3 +1,4 @@
+// refused: nothing matches
 // expect: an element access needs as many indices
 // says: ElementAccess<.*Indices<3>
 // SPDX-License-Identifier: Apache-2.0

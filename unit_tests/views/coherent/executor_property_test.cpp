@@ -53,7 +53,7 @@ class CoherentPrograms : public CoherentTest {
 
 TEST_F(CoherentPrograms, NeverMeetAnOldValue) {
   Random random;
-  run(random, strata_tests::trials(1000));
+  run(random, strata_tests::trials(700));
 }
 TEST_F(CoherentPrograms, NeverMeetAnOldValueSlow) {
   Random random;

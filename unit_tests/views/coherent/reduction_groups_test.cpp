@@ -91,7 +91,7 @@ void check(ResidentRows range, std::size_t parts, const std::vector<double>& wei
 
 TEST(ReductionGroups, KeepTheTreeWhateverTheRangeAndTheParts) {
   Random random;
-  for (int trial = 0; trial < strata_tests::trials(1500) && !::testing::Test::HasFailure(); ++trial) {
+  for (int trial = 0; trial < strata_tests::trials(1000) && !::testing::Test::HasFailure(); ++trial) {
     const index_t block = random(0, 3) == 0 ? 1 : 512;
     const index_t begin = random(0, 1) == 0 ? 0 : random(-5000, 5000);
     const index_t length = random(0, random(0, 1) == 0 ? 2000 : 300 * block);

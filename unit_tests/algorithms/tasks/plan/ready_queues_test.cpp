@@ -72,7 +72,7 @@ class Compared final : public detail::PrefetchingScheduler {
 TEST(ReadyQueues, GiveWhatALookAtAllTasksGives) {
   Random draw;
   std::size_t num_choices = 0, num_victims = 0;
-  for (int k = 0; k < trials(1000) && !testing::Test::HasFailure(); ++k) {
+  for (int k = 0; k < trials(700) && !testing::Test::HasFailure(); ++k) {
     TaskDag graph = drawn_graph(draw);
     if (draw(0, 2) == 0) graph.add_release(static_cast<ArrayId>(draw(0, graph.num_arrays() - 1)), false);
     const Machine machine = drawn_machine(draw, graph, false);
@@ -83,8 +83,8 @@ TEST(ReadyQueues, GiveWhatALookAtAllTasksGives) {
     num_choices += scheduler.num_choices();
     num_victims += scheduler.num_victims();
   }
-  EXPECT_GT(num_choices, static_cast<std::size_t>(trials(1000)));
-  EXPECT_GT(num_victims, static_cast<std::size_t>(trials(1000) / 4));  // few graphs have most of them
+  EXPECT_GT(num_choices, static_cast<std::size_t>(trials(700)));
+  EXPECT_GT(num_victims, static_cast<std::size_t>(trials(700) / 4));  // few graphs have most of them
 }
 
 // Places of a long queue are given anew as tasks leave.

@@ -54,7 +54,7 @@ void check_drawn(int count) {
   }
 }
 
-TEST(Schedulers, EveryOrderOfTheirCommandsComputesWhatTheProgramDoes) { check_drawn(trials(1200)); }
+TEST(Schedulers, EveryOrderOfTheirCommandsComputesWhatTheProgramDoes) { check_drawn(trials(800)); }
 TEST(SchedulersSlow, EveryOrderOfTheirCommandsComputesWhatTheProgramDoes) { check_drawn(trials(100000)); }
 
 TEST(Schedulers, UnknownNamesAreListed) {
