@@ -9,6 +9,7 @@ program, type and unit lies next to it. A case whose name begins with another's 
 ("triad, by hand: simd" of "triad").
 """
 import argparse
+import collections
 import json
 import pathlib
 import re
@@ -100,14 +101,21 @@ def families(results):
 
     What has competitors of its own is none ("copy, nothing declared", although there is "copy").
     """
-    heads = []
+    def kind(case):
+        return tuple(case[key] for key in ("device", "type", "n", "unit"))
+
+    of_kind = collections.defaultdict(list)
     for r in results:
-        same = [h for h in heads if belongs(r, h) and h["baseline_ratio"] is not None]
-        if same and not any(belongs(other, r) for other in results):
+        of_kind[kind(r)].append(r)
+    heads, heads_of = [], collections.defaultdict(list)
+    for r in results:
+        same = [h for h in heads_of[kind(r)] if belongs(r, h) and h["baseline_ratio"] is not None]
+        if same and not any(belongs(other, r) for other in of_kind[kind(r)]):
             head = max(same, key=lambda h: len(h["case"]))
             head["competitors"].append((r["case"][len(head["case"]) + 2:], r))
         else:
             heads.append({**r, "competitors": []})
+            heads_of[kind(r)].append(heads[-1])
     return heads
 
 

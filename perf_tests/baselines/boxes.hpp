@@ -1,0 +1,34 @@
+// Competitors of boxes.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/box_formulas.hpp"
+#include "common/competitor.hpp"
+
+namespace perf {
+
+/// Arrays over the points of a cube, or of a square, of so many points an edge.
+template <class T>
+struct BoxArrays {
+  const T* u;
+  T* v;
+  std::ptrdiff_t edge;
+};
+
+/// A point a thread, in the best shape of block. `Formula` as in box_formulas.hpp, for T = float and double.
+template <class Formula, class T>
+Sweep box_by_hand(CudaPlace place, BoxArrays<T> arrays);
+/// v(i, j, k) = u(j, i, k)
+template <class T>
+Sweep transposition_by_hand(CudaPlace place, BoxArrays<T> arrays);
+/// Five points of a square, a point a thread.
+template <class T>
+Sweep plane_by_hand(CudaPlace place, BoxArrays<T> arrays);
+
+/// The sum of `plane_by_hand`.
+template <class T, class At>
+STRATA_PERF_FUNCTION T five_points(const At& at) {
+  return 2 * at(0, 0) + T(0.25) * (at(-1, 0) + at(1, 0) + at(0, -1) + at(0, 1));
+}
+
+}  // namespace perf
