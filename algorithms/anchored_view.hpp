@@ -21,52 +21,66 @@ namespace strata::inline STRATA_ABI {
 
 namespace detail {
 
-// Views whose elements are at multiples of strides, but for those that check indices.
+// Views whose offsets are sums of index times stride in 64 bits, but for those that check indices.
 template <class V, int Rank>
 inline constexpr bool can_be_anchored = false;
 template <class T, class D, class E, class L, class A, int Rank>
 requires(!checked_build && Rank > 1 &&
          !E::has_dynamic_rank) inline constexpr bool can_be_anchored<View<T, D, E, L, A>, Rank> =
-    E::rank() == Rank && requires(const typename View<T, D, E, L, A>::mapping_type& m) {
-  m.stride(0);
+    E::rank() == Rank && std::is_same_v<typename L::template mapping<E>::index_type, index_t> && requires {
+  requires L::template mapping<E>::is_strided;
 };
 
+struct AtItem {};
 /// `V`, and the address that it has for an item, whose indices need not be those of an element.
 template <class V, class Ranks = std::make_index_sequence<V::extents_type::rank()>>
 class AnchoredView;
 template <class V, std::size_t... R>
 class AnchoredView<V, std::index_sequence<R...>> : public V {
  protected:
-  static constexpr std::size_t rank = sizeof...(R);
+  static constexpr std::size_t dimensions = sizeof...(R);
   STRATA_FUNCTION index_t steps(std::size_t dimension, index_t i) const { return i - item_[dimension]; }
 
  public:
   using unmanaged_type = AnchoredView;
 
-  STRATA_FUNCTION AnchoredView(const V& view, const index_t (&item)[rank])
-      : V(view),
-        address_(V::memory_space::resolve(view.data()) + view.mapping()(item[R]...)),
-        item_{item[R]...} {}
+  STRATA_FUNCTION AnchoredView(AtItem, const V& view, const index_t (&item)[dimensions])
+      : V(view), item_{item[R]...} {
+    find_address();
+  }
+  /// As V is made, for kernels that make views of the types that they get.
+  template <class... A>
+  requires(std::is_constructible_v<V, A...> && !(std::is_base_of_v<AnchoredView, A> || ...)) STRATA_FUNCTION
+      explicit(sizeof...(A) != 1) AnchoredView(const A&... arguments)
+      : V(arguments...), item_{} {
+    find_address();
+  }
 
   template <IndexLike... I>
-  requires(sizeof...(I) == rank) STRATA_FUNCTION typename V::reference operator()(I... i) const {
-    return V::access_type::at(address_ +
-                              (((static_cast<index_t>(i) - item_[R]) * V::mapping().stride(R)) + ...));
+  STRATA_FUNCTION typename V::reference operator()(I... i) const {
+    if constexpr (sizeof...(I) == dimensions)
+      return V::access_type::at(address_ +
+                                (((static_cast<index_t>(i) - item_[R]) * V::mapping().stride(R)) + ...));
+    else return V::operator()(i...);
   }
 
   /// To the next item along a dimension: the address, and the item. A compiler knows of an item that is given
   /// as the kernel's indices are that these differ by constants.
   STRATA_FUNCTION void advance(int dimension) { address_ += V::mapping().stride(dimension); }
-  STRATA_FUNCTION void set_item(const index_t (&item)[rank]) { ((item_[R] = item[R]), ...); }
+  STRATA_FUNCTION void set_item(const index_t (&item)[dimensions]) { ((item_[R] = item[R]), ...); }
 
  private:
+  STRATA_FUNCTION void find_address() {
+    address_ = V::memory_space::resolve(V::data()) + V::mapping()(item_[R]...);
+  }
+
   typename V::element_type* address_;
-  index_t item_[rank];
+  index_t item_[dimensions];
 };
 
-/// An AnchoredView of elements that nobody writes, which keeps those that it has read beside the item along a
-/// dimension, for the items that come. A compiler that sees which elements a kernel reads keeps the values in
-/// registers, and no notes of which they are.
+/// An AnchoredView of elements that nobody writes. It keeps those that it has read beside the item, along a
+/// dimension, for the items that come. Where a compiler sees which elements a kernel reads, what is kept is
+/// in registers, and nothing is left of the questions whether an element is known.
 template <class V, int Dimension>
 class KeptView;
 /// As kernels get it.
@@ -77,24 +91,33 @@ class ViewOfKept : public AnchoredView<V> {
 
   STRATA_FUNCTION explicit ViewOfKept(const KeptView<V, Dimension>& view)
       : AnchoredView<V>(view), kept_(&view) {}
+  /// As AnchoredView is made, without elements that are kept.
+  template <class... A>
+  requires(std::is_constructible_v<V, A...> &&
+           !(std::is_base_of_v<AnchoredView<V>, A> || ...)) STRATA_FUNCTION explicit(sizeof...(A) != 1)
+      ViewOfKept(const A&... arguments)
+      : AnchoredView<V>(arguments...) {}
+
   template <IndexLike... I>
-  requires(sizeof...(I) == ViewOfKept::rank) STRATA_FUNCTION typename V::reference operator()(I... i) const {
-    const index_t at[] = {static_cast<index_t>(i)...};
-    bool is_beside = true;
-    for (std::size_t r = 0; r < sizeof...(I); ++r)
-      is_beside = is_beside && (r == Dimension || this->steps(r, at[r]) == 0);
+  STRATA_FUNCTION typename V::reference operator()(I... i) const {
     const auto read = [&] { return AnchoredView<V>::operator()(i...); };
-    if (is_beside) {
-      const index_t steps = this->steps(Dimension, at[Dimension]);
-      if (steps == 0) return kept_->here.value(read);
-      if (steps == -1) return kept_->before.value(read);
-      if (steps == 1) return kept_->after.value(read);
+    if constexpr (sizeof...(I) == ViewOfKept::dimensions) {
+      const index_t at[] = {static_cast<index_t>(i)...};
+      bool is_beside = kept_ != nullptr;
+      for (std::size_t r = 0; r < sizeof...(I); ++r)
+        is_beside = is_beside && (r == Dimension || this->steps(r, at[r]) == 0);
+      if (is_beside) {
+        const index_t steps = this->steps(Dimension, at[Dimension]);
+        if (steps == 0) return kept_->here.value(read);
+        if (steps == -1) return kept_->before.value(read);
+        if (steps == 1) return kept_->after.value(read);
+      }
     }
     return read();
   }
 
  private:
-  const KeptView<V, Dimension>* kept_;
+  const KeptView<V, Dimension>* kept_ = nullptr;
 };
 template <class V, int Dimension>
 class KeptView : public AnchoredView<V> {
@@ -130,7 +153,7 @@ inline constexpr bool can_be_kept<View<T, D, E, L, Unmanaged<ReadOnlyAccess>>> =
 template <class V, int Rank>
 STRATA_FUNCTION auto anchored(const V& view, [[maybe_unused]] const index_t (&item)[Rank]) {
   using Own = typename V::unmanaged_type;
-  if constexpr (can_be_anchored<Own, Rank>) return AnchoredView<Own>(Own(view), item);
+  if constexpr (can_be_anchored<Own, Rank>) return AnchoredView<Own>(AtItem(), Own(view), item);
   else return Own(view);
 }
 // The same, of a thread that walks along a dimension.
@@ -138,7 +161,7 @@ template <int Dimension, class V, int Rank>
 STRATA_FUNCTION auto kept(const V& view, const index_t (&item)[Rank]) {
   using Own = typename V::unmanaged_type;
   if constexpr (can_be_anchored<Own, Rank> && can_be_kept<Own>)
-    return KeptView<Own, Dimension>(Own(view), item);
+    return KeptView<Own, Dimension>(AtItem(), Own(view), item);
   else return anchored(view, item);
 }
 

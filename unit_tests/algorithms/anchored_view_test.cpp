@@ -29,6 +29,18 @@ V array_over(const Index<Rank>& begins, const Index<Rank>& extents) {
   return create<V>("array", typename V::mapping_type(shape, begins.data()));
 }
 
+// Calls f(i, ...) for the indices from `lower` to below `upper`.
+template <int Rank, class F>
+void visit_box(const Index<Rank>& lower, const Index<Rank>& upper, const F& f) {
+  Index<Rank> i = lower;
+  for (int r = 0; r < Rank; ++r)
+    if (lower[r] >= upper[r]) return;
+  for (int r = 0; r >= 0;) {
+    std::apply(f, i);
+    for (r = Rank - 1; r >= 0 && ++i[r] == upper[r]; --r) i[r] = lower[r];
+  }
+}
+
 // ---- the elements
 
 template <class V, int Rank>
@@ -39,7 +51,7 @@ void expect_elements(Random& random) {
   index_t item[Rank];
   for (index_t& i : item) i = random(-20, 20);
   [&]<std::size_t... R>(std::index_sequence<R...>) {
-    detail::AnchoredView<V> anchored(view, item);
+    detail::AnchoredView<V> anchored(detail::AtItem(), view, item);
     for (int step = 0; step < 5; ++step) {
       const index_t i[] = {begins[R] + random(0, extents[R] - 1)...};
       ASSERT_EQ(&anchored(i[R]...), &view(i[R]...));
@@ -75,7 +87,7 @@ void expect_kept(Random& random) {
   [&]<std::size_t... R>(std::index_sequence<R...>) {
     index_t item[] = {begins[R] + random(0, extents[R] - 1)...};
     item[Dimension] = begins[Dimension];
-    Kept kept(read_only(view), item);
+    Kept kept(detail::AtItem(), read_only(view), item);
     for (; item[Dimension] < begins[Dimension] + extents[Dimension]; ++item[Dimension]) {
       kept.set_item(item);
       const typename Kept::unmanaged_type in_kernel(kept);
@@ -100,6 +112,40 @@ TEST(KeptView, HasTheElementsOfTheViewForItemsInARow) {
   }
 }
 
+// What is kept is not read again: here it has another value by then.
+TEST(KeptView, KeepsWhatWasReadBesideTheItem) {
+  using Array = View<int, Serial, RankExtents<2>, LayoutLeft>;
+  using Kept =
+      detail::KeptView<View<const int, Serial, RankExtents<2>, LayoutLeft, Unmanaged<ReadOnlyAccess>>, 1>;
+  const auto x = create<Array>("x", 3, 9);
+  const auto fill = [&](int first) {
+    visit_box<2>({0, 0}, {3, 9},
+                 [&](index_t i, index_t j) { x(i, j) = first + static_cast<int>(10 * i + j); });
+  };
+  fill(0);
+  index_t item[] = {1, 4};
+  Kept kept(detail::AtItem(), read_only(x), item);
+  const auto in_kernel = [&] { return typename Kept::unmanaged_type(kept); };
+  EXPECT_EQ(in_kernel()(1, 4), 14);
+  EXPECT_EQ(in_kernel()(1, 5), 15);
+  EXPECT_EQ(in_kernel()(2, 5), 25);
+
+  fill(100);
+  kept.advance(1);
+  item[1] = 5;
+  kept.set_item(item);
+
+  EXPECT_EQ(in_kernel()(1, 4), 14);
+  EXPECT_EQ(in_kernel()(1, 5), 15);
+  EXPECT_EQ(in_kernel()(1, 6), 116) << "not read before";
+  EXPECT_EQ(in_kernel()(2, 5), 125) << "not beside the item";
+  kept.advance(1);
+  item[1] = 6;
+  kept.set_item(item);
+  EXPECT_EQ(in_kernel()(1, 4), 114) << "too far back";
+  EXPECT_EQ(in_kernel()(1, 6), 116);
+}
+
 TEST(KeptView, IsMadeOfNumbersOfAWordThatAreReadOnly) {
   const auto can = []<class V>(const V&) { return detail::can_be_kept<typename V::unmanaged_type>; };
   EXPECT_TRUE(can(read_only(MDArray<float, Serial, rank<2>>())));
@@ -108,20 +154,18 @@ TEST(KeptView, IsMadeOfNumbersOfAWordThatAreReadOnly) {
   EXPECT_FALSE(can(read_only(MDArray<complex<double>, Serial, rank<2>>())));
 }
 
+template <int Rank, class V>
+constexpr bool can_be_anchored = detail::can_be_anchored<typename V::unmanaged_type, Rank>;
+
 TEST(AnchoredView, IsMadeOfViewsOfTheBoxesRankWithStrides) {
-  constexpr bool unchecked = !checked_build;
-  const auto can = []<int Rank, class V>(V*) {
-    return detail::can_be_anchored<typename V::unmanaged_type, Rank>;
-  };
   using Right = MDArray<double, Serial, rank<3>>;
-  EXPECT_EQ((can.template operator()<3>(static_cast<Right*>(nullptr))), unchecked);
-  EXPECT_EQ(
-      (can.template operator()<3>(static_cast<MDArrayIn<LayoutStrided, int, Serial, rank<3>>*>(nullptr))),
-      unchecked);
-  EXPECT_FALSE((can.template operator()<2>(static_cast<Right*>(nullptr))));
-  EXPECT_FALSE((can.template operator()<1>(static_cast<Vector<double, Serial>*>(nullptr))));
-  EXPECT_FALSE(
-      (can.template operator()<2>(static_cast<MDArrayIn<LayoutTiled<8>, int, Serial, rank<2>>*>(nullptr))));
+  EXPECT_EQ((can_be_anchored<3, Right>), !checked_build);
+  EXPECT_EQ((can_be_anchored<3, MDArrayIn<LayoutStrided, int, Serial, rank<3>>>), !checked_build);
+  EXPECT_FALSE((can_be_anchored<2, Right>));
+  EXPECT_FALSE((can_be_anchored<1, Vector<double, Serial>>));
+  EXPECT_FALSE((can_be_anchored<2, MDArrayIn<LayoutTiled<8>, int, Serial, rank<2>>>));
+  EXPECT_FALSE((can_be_anchored<3, MDArrayIn<Index32<LayoutRight>, int, Serial, rank<3>>>))
+      << "an item that is no element may have an offset of more than 32 bits";
 }
 
 // ---- what kernels find
@@ -158,7 +202,6 @@ struct Combine {
     v(i, j, k) += value(u, line, i, j, k);
   }
 };
-template <class D>
 struct WithTag {
   struct Second {};
   Combine combine;
@@ -167,66 +210,53 @@ struct WithTag {
   }
 };
 
-// Calls f(i, ...) for the indices from `lower` to below `upper`.
+// Calls f(the box, the same in tiles of 8: a thread that marches then walks over 8 items in any box).
 template <int Rank, class F>
-void visit_box(const Index<Rank>& lower, const Index<Rank>& upper, const F& f) {
-  Index<Rank> i = lower;
-  for (int r = 0; r < Rank; ++r)
-    if (lower[r] >= upper[r]) return;
-  for (int r = 0; r >= 0;) {
-    std::apply(f, i);
-    for (r = Rank - 1; r >= 0 && ++i[r] == upper[r]; --r) i[r] = lower[r];
+void with_box(const Index<Rank>& lower, const Index<Rank>& upper, const F& f) {
+  [&]<std::size_t... R>(std::index_sequence<R...>) {
+    f(mdrange({lower[R]...}, {upper[R]...}),
+      mdrange({lower[R]...}, {upper[R]...}, {(static_cast<void>(R), index_t{8})...}));
   }
+  (std::make_index_sequence<Rank>());
 }
 
+// The launches below, of number `way`, over a box within arrays of these extents.
 template <class D, class L, int Rank>
-void expect_box(Random& random, index_t most) {
+void expect_box(Random& random, const Index<Rank>& extents, index_t way) {
   using Array = View<std::uint64_t, D, RankExtents<Rank>, LayoutOffset<L>>;
-  constexpr auto ranks = std::make_index_sequence<Rank>();
-  Index<Rank> begins, extents, lower, upper;
+  using Line = View<std::uint64_t, D, RankExtents<1>, LayoutOffset<LayoutLeft>>;
+  Index<Rank> begins, ends, lower, upper;
   for (int r = 0; r < Rank; ++r) {
-    begins[r] = random(-40, 2);
-    extents[r] = 5 - begins[r] + random(0, random(0, 3) == 0 ? most : 6);
+    begins[r] = random(std::max<index_t>(-40, 5 - extents[r]), 2);  // 3 and 4 are indices
+    ends[r] = begins[r] + extents[r];
     lower[r] = begins[r] + 1 + random(0, 3);
-    upper[r] = std::min(begins[r] + extents[r] - 1, lower[r] + random(0, extents[r]));
+    upper[r] = std::max(lower[r], ends[r] - 1 - random(0, 3) * random(0, 1));
   }
   const auto u = array_over<Array, Rank>(begins, extents), v = array_over<Array, Rank>(begins, extents);
-  const auto line = create<View<std::uint64_t, D, RankExtents<1>, LayoutOffset<LayoutLeft>>>(
-      "line", typename View<std::uint64_t, D, RankExtents<1>, LayoutOffset<LayoutLeft>>::mapping_type(
-                  RankExtents<1>(extents[0]), begins.data()));
+  const auto line = array_over<Line, 1>({begins[0]}, {extents[0]});
   const auto host_u = create_mirror(u), host_v = create_mirror(v);
   const auto host_line = create_mirror(line);
   std::uint64_t number = 0;
-  Index<Rank> ends;
-  for (int r = 0; r < Rank; ++r) ends[r] = begins[r] + extents[r];
-  visit_box<Rank>(begins, ends, [&](auto... i) {
-    host_u(i...) = static_cast<std::uint32_t>(mix(++number)),
-    host_v(i...) = static_cast<std::uint32_t>(mix(++number));
-  });
-  for (index_t i = begins[0]; i < ends[0]; ++i) host_line(i) = static_cast<std::uint32_t>(mix(++number));
+  visit_box<Rank>(begins, ends,
+                  [&](auto... i) { host_u(i...) = mix(++number), host_v(i...) = mix(++number); });
+  for (index_t i = begins[0]; i < ends[0]; ++i) host_line(i) = mix(++number);
   deep_copy(u, host_u), deep_copy(v, host_v), deep_copy(line, host_line);
 
-  const Combine combine{static_cast<std::uint32_t>(mix(++number)), 3};
-  const auto box = [&]<std::size_t... R>(std::index_sequence<R...>) {
-    return mdrange({lower[R]...}, {upper[R]...});
-  }
-  (ranks);
-  switch (random(0, 3)) {
-    case 0:
-      launch(on(D{}), box, combine, in(u), in(line), inout(v));
-      break;
-    case 1:
-      launch(on(D{}), marching(box), combine, in(u), in(line), inout(v));
-      break;
-    case 2:
-      parallel_for(block_size(64, marching<0>(box)), with(combine, u, line, v));
-      break;
-    default:
-      if constexpr (Rank == 2)
-        parallel_for(tagged<typename WithTag<D>::Second>(box),
-                     with(WithTag<D>{combine}, u, read_only(line), v));
-      else parallel_for(box, with(combine, read_only(u), line, v));
-  }
+  const Combine combine{mix(++number), 3};
+  with_box<Rank>(lower, upper, [&](const auto& box, const auto& tiles) {
+    switch (way) {
+      case 0:
+        return launch(on(D{}), box, combine, in(u), in(line), inout(v));
+      case 1:
+        return launch(on(D{}), marching(tiles), combine, in(u), in(line), inout(v));
+      case 2:
+        return parallel_for(block_size(64, marching<0>(box)), with(combine, u, line, v));
+      default:
+        if constexpr (Rank == 2)
+          parallel_for(tagged<WithTag::Second>(box), with(WithTag{combine}, u, read_only(line), v));
+        else parallel_for(marching<0>(tiles), with(combine, read_only(u), line, v));
+    }
+  });
   wait(D{});
 
   visit_box<Rank>(lower, upper, [&](auto... i) { host_v(i...) += combine.value(host_u, host_line, i...); });
@@ -241,13 +271,54 @@ TYPED_TEST_SUITE(AnchoredViews, TestDevices, DeviceName);
 TYPED_TEST(AnchoredViews, HaveWhatTheIndicesSayWhereverBoxesAndArraysBegin) {
   Random random;
   const index_t most = std::string(TypeParam::name) == "Cuda" ? 70 : 20;
+  const auto extent = [&](index_t largest) { return 5 + random(0, random(0, 2) == 0 ? largest : 15); };
   for (int draw = 0; draw < trials(25); ++draw) {
     SCOPED_TRACE(draw);
-    expect_box<TypeParam, LayoutLeft, 2>(random, 10 * most);
-    expect_box<TypeParam, LayoutLeft, 3>(random, most);
-    expect_box<TypeParam, LayoutRight, 3>(random, most);
+    expect_box<TypeParam, LayoutLeft, 2>(random, {extent(10 * most), extent(10 * most)}, random(0, 3));
+    expect_box<TypeParam, LayoutLeft, 3>(random, {extent(most), extent(most), extent(most)}, random(0, 3));
+    expect_box<TypeParam, LayoutRight, 3>(random, {extent(most), extent(most), extent(most)}, random(0, 3));
     if (this->HasFatalFailure()) return;
   }
+}
+
+// Of so many items a thread of a GPU takes four without being told to.
+TYPED_TEST(AnchoredViews, HaveThatInLargeBoxesToo) {
+  Random random;
+  const index_t edge = std::string(TypeParam::name) == "Cuda" ? 180 : 20;
+  expect_box<TypeParam, LayoutLeft, 3>(random, {edge, edge, edge + random(0, 3)}, 0);
+  expect_box<TypeParam, LayoutRight, 3>(random, {edge + random(0, 3), edge, edge}, 0);
+}
+
+// ---- kernels that do more with views
+
+template <class T, class D, class E, class L, class A>
+STRATA_FUNCTION index_t extents_of(const View<T, D, E, L, A>& view) {
+  return 100 * view.extent(0) + view.extent(1);
+}
+struct MakesViews {
+  STRATA_FUNCTION void operator()(auto i, auto j, auto u, auto v) const {
+    decltype(u) made;
+    made = u;
+    const decltype(v) same(v.data(), v.mapping());
+    same(i, j) = 2 * made(j, i) + 10000 * u.rank() + extents_of(made) + subview(u, everything, j)(i);
+  }
+};
+
+TYPED_TEST(AnchoredViews, AreMadeAndPassedOnAsViewsAre) {
+  using D = TypeParam;
+  using Matrix = MDArray<index_t, D, rank<2>>;
+  const auto u = create<Matrix>("u", 40, 40), v = create<Matrix>("v", 40, 40);
+  const auto host_u = create_mirror(u);
+  visit_box<2>({0, 0}, {40, 40}, [&](index_t i, index_t j) { host_u(i, j) = i * i + 7 * j; });
+  deep_copy(u, host_u);
+
+  launch(on(D{}), marching(mdrange({0, 0}, {40, 40}, {8, 8})), MakesViews{}, in(u), out(v));
+
+  wait(D{});
+  const auto found = on_host(v);
+  visit_box<2>({0, 0}, {40, 40}, [&](index_t i, index_t j) {
+    ASSERT_EQ(found(i, j), 2 * host_u(j, i) + 20000 + 4040 + host_u(i, j)) << i << " " << j;
+  });
 }
 
 }  // namespace

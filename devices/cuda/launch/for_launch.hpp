@@ -70,9 +70,10 @@ bool cuda_run_box(CudaLaunch& launch, CudaQueue& queue, const BoxAxes<Rank>& axe
   CudaKernel& kernel = cuda_run_kernel<ParametersOf<Work>, Static>();
   const CudaKernel::OnDevice& on_device = cuda_kernel_on(queue, kernel);
   if constexpr (requires { requires Work::may_keep; }) {
-    const auto threads = [](const CudaKernel::OnDevice& on) { return on.resident_blocks * on.block; };
     CudaKernel& keeping = cuda_run_kernel<ParametersOf<typename Work::keeping>, Static>();
-    if (threads(cuda_kernel_on(queue, keeping)) >= threads(on_device))
+    const CudaKernel::OnDevice& on_keeping = cuda_kernel_on(queue, keeping);
+    const auto threads = [](const CudaKernel::OnDevice& on) { return on.resident_blocks * on.block; };
+    if (threads(on_keeping) >= threads(on_device) && on_keeping.most_threads >= on_device.most_threads)
       return cuda_run_box<typename Work::keeping, Static>(launch, queue, axes, hints, body);
   }
   constexpr int axis_x = axis_of_grid(0, Work::marching);
