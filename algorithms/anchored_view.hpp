@@ -51,7 +51,7 @@ class AnchoredView<V, std::index_sequence<R...>> : public V {
   /// As V is made, for kernels that make views of the types that they get.
   template <class... A>
   requires(std::is_constructible_v<V, A...> && !(std::is_base_of_v<AnchoredView, A> || ...)) STRATA_FUNCTION
-      explicit(sizeof...(A) != 1) AnchoredView(const A&... arguments)
+      explicit(sizeof...(A) > 1) AnchoredView(const A&... arguments)
       : V(arguments...), item_{} {
     find_address();
   }
@@ -94,7 +94,7 @@ class ViewOfKept : public AnchoredView<V> {
   /// As AnchoredView is made, without elements that are kept.
   template <class... A>
   requires(std::is_constructible_v<V, A...> &&
-           !(std::is_base_of_v<AnchoredView<V>, A> || ...)) STRATA_FUNCTION explicit(sizeof...(A) != 1)
+           !(std::is_base_of_v<AnchoredView<V>, A> || ...)) STRATA_FUNCTION explicit(sizeof...(A) > 1)
       ViewOfKept(const A&... arguments)
       : AnchoredView<V>(arguments...) {}
 
@@ -108,9 +108,9 @@ class ViewOfKept : public AnchoredView<V> {
         is_beside = is_beside && (r == Dimension || this->steps(r, at[r]) == 0);
       if (is_beside) {
         const index_t steps = this->steps(Dimension, at[Dimension]);
-        if (steps == 0) return kept_->here.value(read);
-        if (steps == -1) return kept_->before.value(read);
-        if (steps == 1) return kept_->after.value(read);
+        if (steps == 0) return kept_->here_.value(read);
+        if (steps == -1) return kept_->before_.value(read);
+        if (steps == 1) return kept_->after_.value(read);
       }
     }
     return read();
@@ -131,7 +131,7 @@ class KeptView : public AnchoredView<V> {
     }
   };
   friend class ViewOfKept<V, Dimension>;
-  mutable Element before, here, after;
+  mutable Element before_, here_, after_;
 
  public:
   using unmanaged_type = ViewOfKept<V, Dimension>;
@@ -139,7 +139,7 @@ class KeptView : public AnchoredView<V> {
 
   STRATA_FUNCTION void advance(int dimension) {
     AnchoredView<V>::advance(dimension);
-    before = here, here = after, after = Element();
+    before_ = here_, here_ = after_, after_ = Element();
   }
 };
 
