@@ -264,7 +264,6 @@ class MemoryModes {
   void check_values(const MemoryWork& work, MemoryMode mode, std::ptrdiff_t wrong) {
     report_.check(wrong == 0, described(work, mode) + ": " + std::to_string(wrong) + " values");
   }
-
   void check_bytes(const MemoryWork& work, MemoryMode mode, ModeArrays<D, T>& arrays) {
     arrays.prepare();  // the second run: values that nobody has written are not copied
     static_cast<void>(arrays.run());

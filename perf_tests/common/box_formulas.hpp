@@ -3,11 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#if defined(__CUDACC__) && !defined(STRATA_PERF_FUNCTION)
-#define STRATA_PERF_FUNCTION __host__ __device__
-#elif !defined(STRATA_PERF_FUNCTION)
-#define STRATA_PERF_FUNCTION
-#endif
+#include "common/perf_function.hpp"
 
 namespace perf {
 

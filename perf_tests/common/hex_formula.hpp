@@ -8,11 +8,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#if defined(__CUDACC__)
-#define STRATA_PERF_FUNCTION __host__ __device__
-#else
-#define STRATA_PERF_FUNCTION
-#endif
+#include "common/perf_function.hpp"
 
 namespace perf {
 

@@ -16,13 +16,8 @@
 #include <cstddef>
 #include <functional>
 
+#include "common/perf_function.hpp"
 #include "common/plain_team.hpp"
-
-#if defined(__CUDACC__) && !defined(STRATA_PERF_FUNCTION)
-#define STRATA_PERF_FUNCTION __host__ __device__
-#elif !defined(STRATA_PERF_FUNCTION)
-#define STRATA_PERF_FUNCTION
-#endif
 
 namespace perf {
 
