@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -24,7 +23,9 @@ class ShortList {
     if (more_.empty() && count_ < Few) {
       few_[count_] = std::move(item);
     } else {
-      if (more_.empty()) more_.assign(std::make_move_iterator(few_), std::make_move_iterator(few_ + Few));
+      if (more_.empty()) {
+        for (T& one : few_) more_.push_back(std::move(one));
+      }
       more_.push_back(std::move(item));
     }
     ++count_;
