@@ -170,6 +170,22 @@ TEST(AnchoredView, IsMadeOfViewsOfTheBoxesRankWithStrides) {
 
 // ---- what kernels find
 
+// What a test adds up: elements of all kinds here are whole numbers.
+STRATA_FUNCTION std::uint64_t number_of(const auto& element) { return static_cast<std::uint64_t>(element); }
+STRATA_FUNCTION std::uint64_t number_of(const half_t& element) {
+  return static_cast<std::uint64_t>(static_cast<float>(element));
+}
+STRATA_FUNCTION std::uint64_t number_of(const complex<float>& element) {
+  return 7 * number_of(element.real()) + number_of(element.imag());
+}
+template <class T>
+T element_of(std::uint64_t number) {
+  if constexpr (std::is_same_v<T, complex<float>>)
+    return T(static_cast<float>(number % 64), static_cast<float>(number / 64 % 64));
+  else if constexpr (std::is_same_v<T, std::uint64_t>) return number;
+  else return static_cast<T>(static_cast<float>(number % 64));
+}
+
 // The next ones in a direction, elements at other places, and those of an array of another rank.
 struct Combine {
   std::uint64_t seed;
@@ -179,7 +195,7 @@ struct Combine {
   STRATA_FUNCTION std::uint64_t value(const auto& u, const auto& line, I... i) const {
     const index_t item[] = {static_cast<index_t>(i)...};
     constexpr int rank = sizeof...(I);
-    std::uint64_t sum = seed + line(item[0]);
+    std::uint64_t sum = seed + number_of(line(item[0]));
     for (int r = 0; r < rank; ++r)
       for (const index_t step : {-1, 0, 1}) {
         index_t at[rank];
@@ -190,9 +206,11 @@ struct Combine {
       }
     return sum;
   }
-  STRATA_FUNCTION static std::uint64_t element(const auto& u, const index_t (&i)[2]) { return u(i[0], i[1]); }
+  STRATA_FUNCTION static std::uint64_t element(const auto& u, const index_t (&i)[2]) {
+    return number_of(u(i[0], i[1]));
+  }
   STRATA_FUNCTION static std::uint64_t element(const auto& u, const index_t (&i)[3]) {
-    return u(i[0], i[1], i[2]);
+    return number_of(u(i[0], i[1], i[2]));
   }
 
   STRATA_FUNCTION void operator()(auto i, auto j, auto u, auto line, auto v) const {
@@ -249,12 +267,10 @@ void expect_box(Random& random, const Index<Rank>& extents, index_t way) {
         return launch(on(D{}), box, combine, in(u), in(line), inout(v));
       case 1:
         return launch(on(D{}), marching(tiles), combine, in(u), in(line), inout(v));
-      case 2:
-        return parallel_for(block_size(64, marching<0>(box)), with(combine, u, line, v));
       default:
-        if constexpr (Rank == 2)
-          parallel_for(tagged<WithTag::Second>(box), with(WithTag{combine}, u, read_only(line), v));
-        else parallel_for(marching<0>(tiles), with(combine, read_only(u), line, v));
+        if constexpr (Rank > 2) return parallel_for(marching<0>(tiles), with(combine, read_only(u), line, v));
+        else if (way == 2) return parallel_for(block_size(64, marching<0>(box)), with(combine, u, line, v));
+        else parallel_for(tagged<WithTag::Second>(box), with(WithTag{combine}, u, read_only(line), v));
     }
   });
   wait(D{});
@@ -277,6 +293,81 @@ TYPED_TEST(AnchoredViews, HaveWhatTheIndicesSayWhereverBoxesAndArraysBegin) {
     expect_box<TypeParam, LayoutLeft, 2>(random, {extent(10 * most), extent(10 * most)}, random(0, 3));
     expect_box<TypeParam, LayoutLeft, 3>(random, {extent(most), extent(most), extent(most)}, random(0, 3));
     expect_box<TypeParam, LayoutRight, 3>(random, {extent(most), extent(most), extent(most)}, random(0, 3));
+    if (this->HasFatalFailure()) return;
+  }
+}
+
+// ---- other elements, layouts and ways to access them
+
+// Some strides in elements, the largest of any dimension, of either sign.
+template <class V, int Rank>
+V array_with_strides(Random& random, const Index<Rank>& extents) {
+  index_t strides[Rank], shift = 0, stride = random(1, 3);
+  int order[Rank];
+  for (int r = 0; r < Rank; ++r) order[r] = r;
+  for (int r = Rank - 1; r > 0; --r) std::swap(order[r], order[random(0, r)]);
+  for (const int r : order) {
+    strides[r] = random(0, 1) == 0 ? stride : -stride;
+    if (strides[r] < 0) shift += (extents[r] - 1) * stride;
+    stride = stride * extents[r] + random(0, 3);
+  }
+  return [&]<std::size_t... R>(std::index_sequence<R...>) {
+    return create<V>("array",
+                     typename V::mapping_type(typename V::extents_type(extents[R]...), strides, shift));
+  }
+  (std::make_index_sequence<Rank>());
+}
+
+// A stencil over elements T of an array in any strides, from which an array with compile-time extents and
+// one of atomic access are made. LastExtent: of that array's last dimension.
+template <class T, class D, class L, index_t LastExtent>
+void expect_elements_found(Random& random, index_t most) {
+  using Source = View<T, D, RankExtents<2>, LayoutStrided>;
+  using Fixed = View<std::uint64_t, D, Extents<dynamic, LastExtent>, L>;
+  const Index<2> extents{6 + random(0, most), LastExtent};
+  const auto u = array_with_strides<Source, 2>(random, extents);
+  const auto v = create<Fixed>("v", extents[0]), sums = create<Fixed>("sums", extents[0]);
+  const auto line = create<Vector<T, D>>("line", extents[0]);
+  const auto host_u = create_mirror(u);
+  const auto host_v = create_mirror(v), host_sums = create_mirror(sums);
+  const auto host_line = create_mirror(line);
+  std::uint64_t number = static_cast<std::uint64_t>(random(0, 1 << 20));
+  for (index_t i = 0; i < extents[0]; ++i) host_line(i) = element_of<T>(mix(++number));
+  visit_box<2>({0, 0}, extents, [&](auto... i) {
+    host_u(i...) = element_of<T>(mix(++number));
+    host_v(i...) = host_sums(i...) = mix(++number);
+  });
+  deep_copy(u, host_u), deep_copy(v, host_v), deep_copy(sums, host_sums), deep_copy(line, host_line);
+
+  const Combine combine{mix(++number), 3};
+  const Index<2> lower{1 + random(0, 3), 1 + random(0, 3)};
+  const Index<2> upper{std::max(lower[0], extents[0] - 1 - random(0, 3)), extents[1] - 1 - random(0, 3)};
+  with_box<2>(lower, upper, [&](const auto& box, const auto& tiles) {
+    if (random(0, 1) == 0) launch(on(D{}), box, combine, in(u), in(line), inout(v));
+    else launch(on(D{}), marching(tiles), combine, in(u), in(line), inout(v));
+    parallel_for(marching<0>(tiles), with(combine, u, read_only(line), atomic(sums)));
+  });
+  wait(D{});
+
+  visit_box<2>(lower, upper, [&](auto... i) {
+    const std::uint64_t sum = combine.value(host_u, host_line, i...);
+    host_v(i...) += sum, host_sums(i...) += sum;
+  });
+  const auto found = on_host(v), found_sums = on_host(sums);
+  visit_box<2>({0, 0}, extents, [&](auto... i) {
+    ASSERT_EQ(found(i...), host_v(i...));
+    ASSERT_EQ(found_sums(i...), host_sums(i...));
+  });
+}
+
+TYPED_TEST(AnchoredViews, HaveElementsOfAllKindsInAnyStrides) {
+  Random random;
+  const index_t most = std::string(TypeParam::name) == "Cuda" ? 700 : 40;
+  for (int draw = 0; draw < trials(10); ++draw) {
+    SCOPED_TRACE(draw);
+    expect_elements_found<half_t, TypeParam, LayoutRight, 37>(random, most);
+    expect_elements_found<double, TypeParam, LayoutLeft, 133>(random, most);
+    expect_elements_found<complex<float>, TypeParam, LayoutRight, 20>(random, most);
     if (this->HasFatalFailure()) return;
   }
 }
