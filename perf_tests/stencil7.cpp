@@ -98,8 +98,9 @@ void measure(const Options& options, Report& report, const char* type) {
 int main(int argc, char** argv) {
   const Options options =
       parse_options(argc, argv, "A stencil of seven points in a cube of n x n x n points, over mdrange.");
-  Report report("stencil7",
-                "the fastest of the loops or kernels by hand on the same arrays, marching where it marches");
+  Report report(
+      "stencil7",
+      "the fastest of the loops or kernels by hand on the same arrays; on a GPU some of them march");
   for_each_type(options, [&](auto zero, const char* type) {
     for_each_real_device(
         options, [&](auto device) { measure<decltype(zero), decltype(device)>(options, report, type); });

@@ -15,13 +15,13 @@ struct BoxArrays {
   std::ptrdiff_t edge;
 };
 
-/// A point a thread, in the best shape of block. `Formula` as in box_formulas.hpp, for T = float and double.
+/// A point a thread, or walks over 4 or 8 points, in the best shape of block. `Formula` as in box_formulas.hpp, for T = float and double.
 template <class Formula, class T>
 Sweep box_by_hand(CudaPlace place, BoxArrays<T> arrays);
-/// v(i, j, k) = u(j, i, k)
+/// v(i, j, k) = u(j, i, k): as above, and through shared memory.
 template <class T>
 Sweep transposition_by_hand(CudaPlace place, BoxArrays<T> arrays);
-/// Five points of a square, a point a thread.
+/// Five points of a square, as the boxes.
 template <class T>
 Sweep plane_by_hand(CudaPlace place, BoxArrays<T> arrays);
 

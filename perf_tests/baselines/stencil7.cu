@@ -87,6 +87,17 @@ std::string shape(dim3 block) {
 
 }  // namespace
 
+template <class T, int Length>
+void add_marching_lines(Sweep& sweep, CudaPlace place, StencilArrays<T> s) {
+  for (const dim3 block : {dim3(64, 4), dim3(64, 8), dim3(128, 4), dim3(128, 8)}) {
+    const dim3 grid(cover(s.edge - 1, block.x), cover(s.edge - 2, block.y), cover(s.edge - 2, Length));
+    sweep.push_back({"lines, blocks of " + shape(block) + ", " + std::to_string(Length) + " planes", [=] {
+                       marching_lines_kernel<T, Length><<<grid, block, 0, stream_of(place)>>>(s, s.u);
+                       cuda_finish(place);
+                     }});
+  }
+}
+
 template <class T>
 Sweep stencil7_by_hand(CudaPlace place, StencilArrays<T> s) {
   Sweep sweep;
@@ -106,18 +117,9 @@ Sweep stencil7_by_hand(CudaPlace place, StencilArrays<T> s) {
                        cuda_finish(place);
                      }});
   }
+  add_marching_lines<T, 4>(sweep, place, s);
+  add_marching_lines<T, 8>(sweep, place, s);
   return sweep;
-}
-
-template <class T, int Length>
-void add_marching_lines(Sweep& sweep, CudaPlace place, StencilArrays<T> s) {
-  for (const dim3 block : {dim3(64, 4), dim3(64, 8), dim3(128, 4), dim3(128, 8)}) {
-    const dim3 grid(cover(s.edge - 1, block.x), cover(s.edge - 2, block.y), cover(s.edge - 2, Length));
-    sweep.push_back({"lines, blocks of " + shape(block) + ", " + std::to_string(Length) + " planes", [=] {
-                       marching_lines_kernel<T, Length><<<grid, block, 0, stream_of(place)>>>(s, s.u);
-                       cuda_finish(place);
-                     }});
-  }
 }
 
 template <class T>
@@ -134,6 +136,7 @@ Sweep stencil7_marching(CudaPlace place, StencilArrays<T> s) {
                          cuda_finish(place);
                        }});
     }
+  add_marching_lines<T, 4>(sweep, place, s);
   add_marching_lines<T, 8>(sweep, place, s);
   add_marching_lines<T, 32>(sweep, place, s);
   add_marching_lines<T, 128>(sweep, place, s);

@@ -19,7 +19,7 @@ struct StencilArrays {
 /// For T = float and double.
 template <class T>
 Sweep stencil7_by_hand(HostPlace place, StencilArrays<T> arrays);
-/// One point a thread, in the best shape of block.
+/// One point a thread, or walks over 4 or 8, in the best shape of block.
 template <class T>
 Sweep stencil7_by_hand(CudaPlace place, StencilArrays<T> arrays);
 /// Each thread walks along the slowest index with three values in registers.
