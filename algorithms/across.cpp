@@ -102,9 +102,16 @@ std::vector<ResidentRows> split_range(index_t first, index_t last, std::size_t c
   return split;
 }
 
-void fail_weights(std::size_t weights, std::size_t devices) {
-  throw Error("across(...).weighted was given " + std::to_string(weights) + " sizes for " +
-              std::to_string(devices) + " devices; give one a device, none negative and not all zero");
+void check_weights(const std::vector<double>& sizes, std::size_t devices) {
+  double sum = 0;
+  bool good = sizes.size() == devices;
+  for (const double size : sizes) {
+    good = good && size >= 0;
+    sum += size;
+  }
+  if (!good || !(sum > 0))
+    throw Error("across(...).weighted was given " + std::to_string(sizes.size()) + " sizes for " +
+                std::to_string(devices) + " devices; give one a device, none negative and not all zero");
 }
 
 void add_samples(Balance& balance, const CoherentCall& call, const std::vector<SpreadPart>& parts,
@@ -116,6 +123,8 @@ void add_samples(Balance& balance, const CoherentCall& call, const std::vector<S
   }
   balance.add(std::move(samples));
 }
+
+std::vector<bool> flags_of(std::size_t count) { return std::vector<bool>(count); }
 
 std::vector<SpreadPart> order_parts(const std::vector<ResidentRows>& split,
                                     const std::vector<bool>& is_host) {

@@ -58,7 +58,8 @@ namespace detail {
 /// `align`. Without weights each has the same number of items, rounded down, and the last one the rest.
 std::vector<ResidentRows> split_range(index_t first, index_t last, std::size_t count,
                                       const std::vector<double>& weights, index_t align);
-[[noreturn]] void fail_weights(std::size_t weights, std::size_t devices);
+/// Throws Error unless there is one for each device, none negative and not all zero.
+void check_weights(const std::vector<double>& sizes, std::size_t devices);
 
 }  // namespace detail
 
@@ -88,13 +89,7 @@ struct Across {
   /// In parts of these sizes, which need not sum to 1. Throws Error unless there is one for each device, none
   /// negative and not all zero.
   Across weighted(std::vector<double> sizes) const {
-    double sum = 0;
-    bool good = sizes.size() == places.size();
-    for (const double size : sizes) {
-      good = good && size >= 0;
-      sum += size;
-    }
-    if (!good || !(sum > 0)) detail::fail_weights(sizes.size(), places.size());
+    detail::check_weights(sizes, places.size());
     Across result = *this;
     result.weights = static_cast<std::vector<double>&&>(sizes);
     return result;

@@ -157,13 +157,14 @@ void run_rows(CoherentCall& call, int part, const On<D>& where, bool timed,
   if constexpr ((has_halo<Accesses>() || ...)) {
     const ResidentRows all = rows, inner = inner_rows(all, accesses...);
     if (inner.begin < inner.end) {
-      std::vector<ArrayPart> parts;
+      ArrayPart parts[sizeof...(Accesses)];
+      int uses = 0;
       const auto add = [&](const auto& access) {
         if constexpr (is_coherent_access_v<std::remove_cvref_t<decltype(access)>>)
-          parts.push_back(part_of(access.region, access.array.domain(), inner, access.array.label()));
+          parts[uses++] = part_of(access.region, access.array.domain(), inner, access.array.label());
       };
       (add(accesses), ...);
-      if (call.begin_early(part, parts, timed)) {
+      if (call.begin_early(part, parts, uses, timed)) {
         rows = inner;
         with_resolved<D>(call, part, f, accesses...);
         call.begin(part, timed);
@@ -231,12 +232,14 @@ std::vector<SpreadPart> order_parts(const std::vector<ResidentRows>& split, cons
 void add_samples(Balance& balance, const CoherentCall& call, const std::vector<SpreadPart>& parts,
                  std::size_t count);
 
+std::vector<bool> flags_of(std::size_t count);
+
+// By number of the part. (Where the type is named here, every file compiles it.)
 template <class Where>
-std::vector<bool> hosts_of(const Where& where) {
-  std::vector<bool> hosts;
-  for (std::size_t k = 0; k < PlaceTraits<Where>::count(where); ++k)
-    hosts.push_back(
-        visit_part(where, k, [](const auto& on) { return on.device.backend().host_accessible(); }));
+auto hosts_of(const Where& where) {
+  auto hosts = flags_of(PlaceTraits<Where>::count(where));
+  for (std::size_t k = 0; k < hosts.size(); ++k)
+    hosts[k] = visit_part(where, k, [](const auto& on) { return on.device.backend().host_accessible(); });
   return hosts;
 }
 // The parts of a launch: all rows for a place of one part, else the parts of the range, cut at multiples of

@@ -168,8 +168,10 @@ struct StoreResult {
     into() = value;
   }
 };
-template <class Reducer, class F>
-JoinGroups<Reducer, F> join_groups(const Reducer& reducer, const F& finish, const std::vector<Join>& joins) {
+// (Vectors whose type depends on no parameter are not named in templates here: each type of vector takes as
+// long to compile as a small header, in every file that includes this.)
+template <class Reducer, class F, class Joins = std::vector<Join>>
+JoinGroups<Reducer, F> join_groups(const Reducer& reducer, const F& finish, const Joins& joins) {
   JoinGroups<Reducer, F> kernel{reducer, finish, static_cast<int>(joins.size()), {}, {}};
   for (std::size_t k = 0; k < joins.size(); ++k) {
     kernel.a[k] = static_cast<short>(joins[k].a);
@@ -182,14 +184,18 @@ JoinGroups<Reducer, F> join_groups(const Reducer& reducer, const F& finish, cons
 // launch of a host. On GPUs, where launches take as long as many kernels run, a part makes the values of all
 // its blocks in one launch instead, if the result stays on a device, which joins them in another. That sends
 // a value for each 512 items there, however many items there are.
-template <class T>
+template <class T, class Groups = std::vector<ReductionGroup>, class Parts = std::vector<SpreadPart>,
+          class Rows = std::vector<ResidentRows>>
 struct SplitReduction {
-  std::vector<ReductionGroup> groups;
-  std::vector<SpreadPart> parts;
-  std::vector<ResidentRows> value_rows;  // of the values, by number of the place
+  Groups groups;
+  Parts parts;
+  Rows value_rows;  // of the values, by number of the place
   CoherentArray<T, rank<1>> partials;
   BlockRange blocks;  // all of the range, if values are of blocks
 };
+/// Sets value_rows for the groups, of whose values there are as many as returned, and `rows` of each part.
+index_t number_values(const std::vector<ReductionGroup>& groups, std::size_t parts, BlockRange blocks,
+                      bool by_blocks, std::vector<ResidentRows>& value_rows, std::vector<ResidentRows>& rows);
 template <class Where>
 inline constexpr bool has_no_host = false;
 template <class... D>
@@ -211,17 +217,9 @@ SplitReduction<T> split_reduction(const Where& where, const R& work) {
   if (split.groups.empty()) return split;
   const ResidentRows all = LeftMost<R>::of(work);
   split.blocks = reduction_blocks(all.begin, all.end);
-  std::vector<ResidentRows> rows(count, ResidentRows{0, 0});
-  split.value_rows = rows;
-  index_t values = 0;
-  for (const ReductionGroup& group : split.groups) {
-    rows[group.part] = cover(rows[group.part], group.items);
-    const index_t first = values;
-    if constexpr (is_by_blocks<Where, R, Into>)
-      values = reduction_blocks(group.items.begin, group.items.end).last - split.blocks.first;
-    else ++values;
-    split.value_rows[group.part] = cover(split.value_rows[group.part], {first, values});
-  }
+  auto rows = split.value_rows;
+  const index_t values =
+      number_values(split.groups, count, split.blocks, is_by_blocks<Where, R, Into>, split.value_rows, rows);
   split.parts = order_parts(rows, hosts_of(where));
   split.partials = CoherentArray<T, rank<1>>("partial results", values, uninitialized, MemoryMode::Smart);
   return split;
@@ -281,18 +279,17 @@ MDRange<2> work_of_blocks(const SplitReduction<T>& split) {
 // The kernels of the groups `mine`: their values go to the partial results, of which `base` is the first.
 template <class T, class D, class R, class K, class Into, class... Resolved>
 void launch_groups(const char* label, const On<D>& on, const R& work, const K& kernel, const Into& into,
-                   const std::vector<ReductionGroup>& groups, ResidentRows mine, T* base,
-                   const Resolved&... resolved) {
+                   const ReductionGroup* groups, ResidentRows mine, T* base, const Resolved&... resolved) {
   const auto bound = bind_reduction(kernel, resolved...);
   for (index_t g = mine.begin; g < mine.end; ++g)
-    launch_reduce_into(label, on, LeftMost<R>::part(work, groups[static_cast<std::size_t>(g)].items), bound,
+    launch_reduce_into(label, on, LeftMost<R>::part(work, groups[g].items), bound,
                        into_view(into, ValueView<T, D>(base + g)));
 }
 // Of part `part` of a call.
 template <class T, class D, class R, class K, class Into, class... Accesses>
 void reduce_groups(const char* label, CoherentCall& call, std::size_t part, const On<D>& on, const R& work,
-                   const K& kernel, const Into& into, const std::vector<ReductionGroup>& groups,
-                   ResidentRows mine, bool timed, const Accesses&... accesses) {
+                   const K& kernel, const Into& into, const ReductionGroup* groups, ResidentRows mine,
+                   bool timed, const Accesses&... accesses) {
   run_part(
       call, static_cast<int>(part), on, timed,
       [&](const auto&... resolved) {
@@ -305,7 +302,7 @@ void reduce_groups(const char* label, CoherentCall& call, std::size_t part, cons
 // Calls f with the kernel that joins all values and passes the result on, and with the accesses of that.
 template <class T, class Reducer, class Into, class F>
 void with_join(const Reducer& reducer, const SplitReduction<T>& split, const Into& into, const F& f) {
-  const std::vector<Join> joins = joins_of(split.groups);
+  const auto joins = joins_of(split.groups);
   if (joins.size() > JoinGroups<int, int>::most) fail_too_many_groups();
   const auto partials = inout(split.partials, everything);
   if constexpr (is_finalize_v<Into>)
@@ -360,7 +357,7 @@ void reduce_split(const char* label, const Where& where, const SplitReduction<T>
               },
               accesses...);
         else
-          reduce_groups<T>(label, call, p, on, work, kernel, into, split.groups,
+          reduce_groups<T>(label, call, p, on, work, kernel, into, split.groups.data(),
                            split.value_rows[split.parts[p].place], false, accesses...);
       });
   }
@@ -429,8 +426,8 @@ void scan_on_several(const char* label, const Where& where, const R& work, const
   using T = typename ReductionOf<K, I>::value_type;
   const ResidentRows rows = LeftMost<R>::of(work);
   constexpr index_t tiles = alignment_of_all<Accesses...>();
-  const std::vector<ResidentRows> split = split_range(rows.begin, rows.end, PlaceTraits<Where>::count(where),
-                                                      weights_of(where), larger_of(scan_cut<T>, tiles));
+  const auto split = split_range(rows.begin, rows.end, PlaceTraits<Where>::count(where), weights_of(where),
+                                 larger_of(scan_cut<T>, tiles));
   T total = neutral_value<K, I>(kernel, into);
   for (std::size_t p = 0; p < split.size(); ++p) {
     if (split[p].begin >= split[p].end) continue;

@@ -87,6 +87,22 @@ void fail_too_many_groups() {
       "results are joined there; reduce into a host variable");
 }
 
+index_t number_values(const std::vector<ReductionGroup>& groups, std::size_t parts, BlockRange blocks,
+                      bool by_blocks, std::vector<ResidentRows>& value_rows,
+                      std::vector<ResidentRows>& rows) {
+  rows.assign(parts, ResidentRows{0, 0});
+  value_rows = rows;
+  index_t values = 0;
+  for (const ReductionGroup& group : groups) {
+    rows[group.part] = cover(rows[group.part], group.items);
+    const index_t first = values;
+    if (by_blocks) values = reduction_blocks(group.items.begin, group.items.end).last - blocks.first;
+    else ++values;
+    value_rows[group.part] = cover(value_rows[group.part], {first, values});
+  }
+  return values;
+}
+
 std::vector<Join> joins_of(const std::vector<ReductionGroup>& groups) {
   std::vector<Join> joins;
   // Level by level: nodes by number, and the group whose place has their value.

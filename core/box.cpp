@@ -104,6 +104,12 @@ Box::Box(std::span<const index_t> lower, std::span<const index_t> upper) : Box()
   }
 }
 
+Box::Box(std::initializer_list<index_t> lower, std::initializer_list<index_t> upper)
+    : Box(std::span(lower.begin(), lower.size()), std::span(upper.begin(), upper.size())) {}
+
+Box Box::from_extents(std::initializer_list<index_t> extents) {
+  return from_extents(std::span(extents.begin(), extents.size()));
+}
 Box Box::from_extents(std::span<const index_t> extents) {
   for (std::size_t r = 0; r < extents.size(); ++r)
     if (extents[r] < 0)
@@ -140,6 +146,9 @@ bool Box::contains(const Box& part) const {
   return true;
 }
 
+bool Box::contains(std::initializer_list<index_t> point) const {
+  return contains(std::span(point.begin(), point.size()));
+}
 bool Box::contains(std::span<const index_t> point) const {
   if (point.size() != static_cast<std::size_t>(rank_))
     throw ShapeMismatch("whether " + to_string(*this) + " contains a point: the point has " +

@@ -39,14 +39,11 @@ class Box {
   /// The region [lower, upper); empty where an upper bound is not above the lower one. ShapeMismatch when the
   /// lists differ in length; ExtentError beyond 8 dimensions, or when an extent overflows index_t.
   Box(std::span<const index_t> lower, std::span<const index_t> upper);
-  Box(std::initializer_list<index_t> lower, std::initializer_list<index_t> upper)
-      : Box(std::span(lower.begin(), lower.size()), std::span(upper.begin(), upper.size())) {}
+  Box(std::initializer_list<index_t> lower, std::initializer_list<index_t> upper);
 
   /// All indices of an array with these extents: lower bounds 0. ExtentError when an extent is negative.
   static Box from_extents(std::span<const index_t> extents);
-  static Box from_extents(std::initializer_list<index_t> extents) {
-    return from_extents(std::span(extents.begin(), extents.size()));
-  }
+  static Box from_extents(std::initializer_list<index_t> extents);
 
   /// The empty box of a rank from 1 to 8; ExtentError for other ranks.
   static Box none(int rank);
@@ -69,9 +66,7 @@ class Box {
   bool contains(const Box& part) const;
   /// True when the point lies in this box; ShapeMismatch unless it has one index a dimension.
   bool contains(std::span<const index_t> point) const;
-  bool contains(std::initializer_list<index_t> point) const {
-    return contains(std::span(point.begin(), point.size()));
-  }
+  bool contains(std::initializer_list<index_t> point) const;
 
   /// This box with dimension `r` (0 <= r < rank()) replaced by [lower, upper): how halos, shifts and slices
   /// are made. An empty box stays empty. ExtentError when the extent overflows index_t.

@@ -110,8 +110,11 @@ void run_items(CoherentCall& call, int number, const On<D>& where, const GridIte
         call, number, [&](const auto&... resolved) { f(items, resolved...); }, accesses...);
   };
   const GridItems inner = inner_items(all, accesses...);
-  if (inner.of[0].begin < inner.of[0].end &&
-      call.begin_early(number, {region_of_items(accesses, inner)...}, false)) {
+  const auto begins_early = [&] {
+    const ArrayPart regions[] = {region_of_items(accesses, inner)...};
+    return call.begin_early(number, regions, static_cast<int>(sizeof...(Accesses)), false);
+  };
+  if (inner.of[0].begin < inner.of[0].end && begins_early()) {
     run(inner);
     call.begin(number);
     for (const GridItems& items : outer_items(all, inner)) run(items);

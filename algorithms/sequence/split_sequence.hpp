@@ -160,7 +160,7 @@ class SequenceOver<Across<D...>> {
                    if constexpr (is_by_blocks<Across<D...>, R, Into>)
                      launch_blocks(name.c_str(), on, work, kernel, into, split, site.work, base, resolved...);
                    else
-                     launch_groups(name.c_str(), on, work, kernel, into, split.groups,
+                     launch_groups(name.c_str(), on, work, kernel, into, split.groups.data(),
                                    split.value_rows[site.place], base, resolved...);
                  },
                  accesses...);

@@ -260,7 +260,7 @@ struct ReduceBy<LaunchWay::Shared> {
         declare(call, out(part.values), all);
         call.is_one_of_several();
         call.prepare();
-        reduce_groups<T>(label, call, 0, on, work, kernel, into, part.groups, all, true, accesses...);
+        reduce_groups<T>(label, call, 0, on, work, kernel, into, part.groups.data(), all, true, accesses...);
       });
       return call.timing(0);
     };

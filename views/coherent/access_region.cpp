@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 
 #include <strata/core/error.hpp>
@@ -32,7 +33,8 @@ std::string in_dimension(std::size_t d) { return " in dimension " + std::to_stri
 void fail_neighbours(const char* name, index_t left, index_t right) {
   fail_region(std::string(name) + "(" + std::to_string(left) + ", " + std::to_string(right), "");
 }
-void fail_neighbours(std::span<const Neighbours> halo, int d) {
+void fail_neighbours(const Neighbours* neighbours, int dimensions, int d) {
+  const std::span halo(neighbours, static_cast<std::size_t>(dimensions));
   fail_region(text_of(halo), halo.size() > 1 ? in_dimension(static_cast<std::size_t>(d)) : "");
 }
 
@@ -153,14 +155,15 @@ ArrayPart part_of_rows(const Box& domain, int d, index_t begin, index_t end) {
   return part;
 }
 
-ArrayPart part_of_halo(const Box& domain, std::span<const ResidentRows> work,
-                       std::span<const Neighbours> neighbours, EdgeKind edges, const char* label) {
-  const auto dimensions = static_cast<int>(neighbours.size());
+ArrayPart part_of_halo(const Box& domain, const ResidentRows* items, int cuts, const Neighbours* all,
+                       int dimensions, EdgeKind edges, const char* label) {
+  const std::span work(items, static_cast<std::size_t>(cuts));
+  const std::span neighbours(all, static_cast<std::size_t>(dimensions));
   if (dimensions > 1 && dimensions > domain.rank())
     throw ShapeMismatch("a halo of " + std::to_string(dimensions) +
                         " dimensions was declared of the array \"" + label + "\", which is " +
                         to_string(domain) + "; give a number for each of its dimensions at most");
-  check_neighbours(neighbours);
+  check_neighbours(all, dimensions);
   const auto is_empty = [](ResidentRows items) { return items.begin >= items.end; };
   if (std::any_of(work.begin(), work.end(), is_empty)) return {Box::none(std::max(domain.rank(), 1)), {}};
   if (edges != EdgeKind::None) check_edges_of(neighbours, domain, edges == EdgeKind::Cyclic, label);
@@ -177,14 +180,13 @@ ArrayPart part_of_halo(const Box& domain, std::span<const ResidentRows> work,
   return part;
 }
 
-ArrayPart part_of_items(OwnElement, const Box& domain, std::span<const ResidentRows> work, const char*) {
+ArrayPart part_of_elements(const Box& domain, const ResidentRows* work, int cuts) {
   ArrayPart part{domain, {}};
-  for (std::size_t d = 0; d < work.size(); ++d) {
-    if (work[d].begin >= work[d].end) return part_of_rows(domain, 0, 0, 0);
-    const int r = static_cast<int>(d);
+  for (int r = 0; r < cuts; ++r) {
+    if (work[r].begin >= work[r].end) return part_of_rows(domain, 0, 0, 0);
     if (r < domain.rank())
-      part.first = part.first.with_bounds(r, std::max(work[d].begin, domain.lower(r)),
-                                          std::min(work[d].end, domain.upper(r)));
+      part.first = part.first.with_bounds(r, std::max(work[r].begin, domain.lower(r)),
+                                          std::min(work[r].end, domain.upper(r)));
   }
   return part;
 }

@@ -15,7 +15,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -68,7 +67,7 @@ struct Neighbours {
 /// Throws ShapeMismatch: `name`(left, right), or halo({left...}, {right...}) because of dimension `d`, is no
 /// region.
 [[noreturn]] void fail_neighbours(const char* name, index_t left, index_t right);
-[[noreturn]] void fail_neighbours(std::span<const Neighbours> halo, int d);
+[[noreturn]] void fail_neighbours(const Neighbours* halo, int dimensions, int d);
 /// More than an array has rows; sums of two numbers up to this do not overflow.
 inline constexpr index_t most_neighbours = index_t{1} << 47;
 constexpr bool are_neighbours(index_t left, index_t right) {
@@ -77,9 +76,9 @@ constexpr bool are_neighbours(index_t left, index_t right) {
 constexpr void check_neighbours(const char* name, index_t left, index_t right) {
   if (!are_neighbours(left, right)) fail_neighbours(name, left, right);
 }
-constexpr void check_neighbours(std::span<const Neighbours> halo) {
-  for (std::size_t d = 0; d < halo.size(); ++d)
-    if (!are_neighbours(halo[d].left, halo[d].right)) fail_neighbours(halo, static_cast<int>(d));
+constexpr void check_neighbours(const Neighbours* halo, int dimensions) {
+  for (int d = 0; d < dimensions; ++d)
+    if (!are_neighbours(halo[d].left, halo[d].right)) fail_neighbours(halo, dimensions, d);
 }
 }  // namespace detail
 
@@ -117,7 +116,7 @@ constexpr BoxHalo<Rank, Edge> box_halo(const index_t (&left)[Rank], const index_
   BoxHalo<Rank, Edge> halo{{left[0], right[0], at_edges}, {}, {}};
   Neighbours all[Rank] = {};
   for (int d = 0; d < Rank; ++d) all[d] = {left[d], right[d]};
-  check_neighbours(all);
+  check_neighbours(all, Rank);
   for (int d = 1; d < Rank; ++d) {
     halo.before[d - 1] = left[d];
     halo.after[d - 1] = right[d];
@@ -213,12 +212,14 @@ template <>
 inline constexpr EdgeKind edge_kind<edge::Cyclic> = EdgeKind::Cyclic;
 template <>
 inline constexpr EdgeKind edge_kind<edge::Duplicate> = EdgeKind::Duplicate;
-/// The box of the work items, which are [begin, end) in each of the first dimensions, with their neighbours
-/// in these, and all of the other dimensions; nothing for no work items. There may be neighbours in more
-/// dimensions than the work is cut in. Throws ShapeMismatch where these are no numbers of neighbours of that
-/// array.
-ArrayPart part_of_halo(const Box& domain, std::span<const ResidentRows> work,
-                       std::span<const Neighbours> neighbours, EdgeKind edges, const char* label);
+/// The box of the work items, which are [begin, end) in each of the first `cuts` dimensions, with their
+/// neighbours in `dimensions`, and all of the other dimensions; nothing for no work items. There may be
+/// neighbours in more dimensions than the work is cut in. Throws ShapeMismatch where these are no numbers of
+/// neighbours of that array.
+ArrayPart part_of_halo(const Box& domain, const ResidentRows* work, int cuts, const Neighbours* neighbours,
+                       int dimensions, EdgeKind edges, const char* label);
+/// The box of the work items alone, which are [begin, end) in each of the first `cuts` dimensions.
+ArrayPart part_of_elements(const Box& domain, const ResidentRows* work, int cuts);
 /// Throws ShapeMismatch, which says what was asked for, where `box` is not one of the array.
 ArrayPart part_of_box(const Box& domain, const Box& box, const char* label,
                       const char* what = "a region that was declared");
@@ -238,18 +239,18 @@ inline ArrayPart part_of(Own, const Box& domain, ResidentRows work, const char*)
 template <class Edge>
 ArrayPart part_of(const Halo<Edge>& h, const Box& domain, ResidentRows work, const char* label) {
   const Neighbours rows{h.left, h.right};
-  return part_of_halo(domain, {&work, 1}, {&rows, 1}, edge_kind<Edge>, label);
+  return part_of_halo(domain, &work, 1, &rows, 1, edge_kind<Edge>, label);
 }
 template <int Rank, class Edge>
-ArrayPart part_of_items(const BoxHalo<Rank, Edge>& h, const Box& domain, std::span<const ResidentRows> work,
-                        const char* label) {
+ArrayPart part_of_cuts(const BoxHalo<Rank, Edge>& h, const Box& domain, const ResidentRows* work, int cuts,
+                       const char* label) {
   Neighbours all[Rank] = {{h.left, h.right}};
   for (int d = 1; d < Rank; ++d) all[d] = {h.before[d - 1], h.after[d - 1]};
-  return part_of_halo(domain, work, all, edge_kind<Edge>, label);
+  return part_of_halo(domain, work, cuts, all, Rank, edge_kind<Edge>, label);
 }
 template <int Rank, class Edge>
 ArrayPart part_of(const BoxHalo<Rank, Edge>& h, const Box& domain, ResidentRows work, const char* label) {
-  return part_of_items(h, domain, {&work, 1}, label);
+  return part_of_cuts(h, domain, &work, 1, label);
 }
 inline ArrayPart part_of(OwnElement, const Box& domain, ResidentRows work, const char*) {
   return part_of_rows(domain, 0, work.begin, work.end);
@@ -273,11 +274,14 @@ inline ArrayPart part_of(const Fixed& f, const Box& domain, ResidentRows, const 
 
 /// The part of an array for work items in a box: [begin, end) of each dimension in which the work is cut.
 /// Regions that name rows are those of the first of these; boxes, also of the others, as far as they go.
-ArrayPart part_of_items(OwnElement, const Box& domain, std::span<const ResidentRows> work, const char* label);
-template <class Region>
-ArrayPart part_of_items(const Region& region, const Box& domain, std::span<const ResidentRows> work,
-                        const char* label) {
-  return part_of(region, domain, work.front(), label);
+/// `work` is a list of ResidentRows, of any type: std::span takes long to compile.
+template <class Region, class Work>
+ArrayPart part_of_items(const Region& region, const Box& domain, const Work& work, const char* label) {
+  const ResidentRows* const rows = work.data();
+  const int cuts = static_cast<int>(work.size());
+  if constexpr (std::is_same_v<Region, OwnElement>) return part_of_elements(domain, rows, cuts);
+  else if constexpr (requires { region.before; }) return part_of_cuts(region, domain, rows, cuts, label);
+  else return part_of(region, domain, *rows, label);
 }
 
 }  // namespace detail

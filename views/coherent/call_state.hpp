@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include <strata/core/access_mode.hpp>
@@ -31,7 +32,7 @@ class CallState {
   const char* name() const;
   bool is_host(int part) const { return parts_[static_cast<std::size_t>(part)].is_host; }
   void begin(int part, bool timed);
-  bool begin_early(int part, const std::vector<ArrayPart>& regions, bool timed);
+  bool begin_early(int part, std::span<const ArrayPart> regions, bool timed);
   std::vector<UnwrittenBox> unwritten(int part) const;
   void end(int part);
   void retract(int part);

@@ -1,6 +1,7 @@
 // The kernels of a call: what they wait for, where they find their arrays, and what is noted of them.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,8 +36,7 @@ void CallState::collect(const Use& use, const ArrayPart& touched, WorkList& afte
   });
 }
 
-bool CallState::begin_early([[maybe_unused]] int number,
-                            [[maybe_unused]] const std::vector<ArrayPart>& regions,
+bool CallState::begin_early([[maybe_unused]] int number, [[maybe_unused]] std::span<const ArrayPart> regions,
                             [[maybe_unused]] bool timed) {
   if constexpr (checked_build) {
     return false;  // what is marked is marked as a whole

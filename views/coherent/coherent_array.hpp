@@ -331,10 +331,7 @@ class BasicCoherentArray {
 
   template <AccessMode Mode>
   T element(const index_t* index, const T* value) const {
-    index_t upper[Rank + 1] = {};
-    for (int r = 0; r < Rank; ++r) upper[r] = index[r] + 1;
-    const Box box =
-        Rank == 0 ? Box() : Box(std::span(index, std::size_t{Rank}), std::span(upper, std::size_t{Rank}));
+    const Box box = detail::box_of_element(index, Rank);
     detail::check_file_use(needed(), detail::writes(Mode));
     const detail::HostUseScope scope(state_, box, Mode);
     if (detail::writes(Mode)) detail::mark_file_incomplete(*state_);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <span>
 #include <string>
 
 #include <strata/core/bytes.hpp>
@@ -50,6 +51,13 @@ void drop_leftovers() {
   coherence.drop_leftovers();
 }
 
+Box box_of_element(const index_t* index, int rank) {
+  if (rank == 0) return {};
+  index_t upper[max_rank] = {};
+  for (int r = 0; r < rank; ++r) upper[r] = index[r] + 1;
+  const auto dimensions = static_cast<std::size_t>(rank);
+  return {std::span(index, dimensions), std::span<const index_t>(upper, dimensions)};
+}
 const char* label_of(const CoherentState& array) { return array.label.c_str(); }
 const Box& domain_of(const CoherentState& array) { return array.shape.domain; }
 char* main_base(const CoherentState& array) { return array.main.base; }

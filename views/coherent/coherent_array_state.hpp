@@ -52,6 +52,8 @@ void mark_file_incomplete(const CoherentState& array);
 /// Frees the memory of destroyed arrays, where no copy uses it any more.
 void drop_leftovers();
 
+/// The box of one element.
+Box box_of_element(const index_t* index, int rank);
 const char* label_of(const CoherentState& array);
 const Box& domain_of(const CoherentState& array);
 char* main_base(const CoherentState& array);

@@ -27,8 +27,8 @@ ResidentRows CoherentCall::rows(int part, int use) const { return state_->rows(p
 const char* CoherentCall::name() const { return state_->name(); }
 bool CoherentCall::is_host(int part) const { return state_->is_host(part); }
 void CoherentCall::begin(int part, bool timed) { state_->begin(part, timed); }
-bool CoherentCall::begin_early(int part, const std::vector<ArrayPart>& regions, bool timed) {
-  return state_->begin_early(part, regions, timed);
+bool CoherentCall::begin_early(int part, const ArrayPart* regions, int uses, bool timed) {
+  return state_->begin_early(part, {regions, static_cast<std::size_t>(uses)}, timed);
 }
 std::vector<UnwrittenBox> CoherentCall::unwritten(int part) const { return state_->unwritten(part); }
 void CoherentCall::end(int part) { state_->end(part); }

@@ -80,8 +80,8 @@ class CoherentCall {
   void begin(int part, bool timed = false);
   /// Before begin(): whether some work items, those that touch only `regions` (one for each use), need not
   /// wait for all that the part waits for. If so, the queue waits for what these need, and they may be
-  /// enqueued.
-  bool begin_early(int part, const std::vector<ArrayPart>& regions, bool timed);
+  /// enqueued. There are `uses` regions.
+  bool begin_early(int part, const ArrayPart* regions, int uses, bool timed);
   /// Between begin() and end(): the boxes that the part declares out, which checked builds have marked.
   std::vector<UnwrittenBox> unwritten(int part) const;
   /// The kernel was enqueued, or has run.
