@@ -107,7 +107,7 @@ void run_part(CoherentCall& call, int part, [[maybe_unused]] const On<D>& where,
               const Accesses&... accesses) {
   call.begin(part, timed);
   if constexpr (checked_build) {
-    const UnwrittenSearch<D> search(where, call.unwritten(part));
+    const UnwrittenSearch<D> search(where, call, part);
     {
       const NotesInForce notes(search.notes());
       with_resolved<D>(call, part, f, accesses...);

@@ -65,14 +65,20 @@ struct FindUnwritten {
   }
 };
 
-template <class D>
+// `Notes` is a parameter so that only checked builds compile that type.
+template <class D, class Notes = std::vector<NoteOfArray>>
 class UnwrittenSearch : public RefCounted {
  public:
-  /// For boxes that are marked before the kernel.
-  UnwrittenSearch(const On<D>& where, const std::vector<UnwrittenBox>& boxes) : where_(where) {
+  /// For boxes, a vector of UnwrittenBox, that are marked before the kernel.
+  template <class Boxes>
+  UnwrittenSearch(const On<D>& where, const Boxes& boxes) : where_(where) {
     for (const UnwrittenBox& box : boxes) add(box);
   }
-  const std::vector<NoteOfArray>& notes() const { return notes_; }
+  /// For those of a part of a call, a CoherentCall.
+  template <class Call>
+  UnwrittenSearch(const On<D>& where, const Call& call, int part)
+      : UnwrittenSearch(where, call.unwritten(part)) {}
+  const Notes& notes() const { return notes_; }
 
   /// Enqueues, after the kernel named `label`, the search of the boxes: NeverWritten at the next wait (on
   /// hosts at once) where an element was not written.
@@ -121,7 +127,7 @@ class UnwrittenSearch : public RefCounted {
 
   const On<D> where_;
   std::vector<Searched> boxes_;
-  std::vector<NoteOfArray> notes_;
+  Notes notes_;
 };
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -235,8 +235,9 @@ class HashMap {
   /// The number of insertions that found the map full since it was made, cleared or rehashed. Waits.
   index_t failed() const {
     if (!*this) return 0;
-    std::uint64_t both[2] = {};
-    deep_copy(View<std::uint64_t, Serial, RankExtents<1>, LayoutRight>(both, 2), notes_);
+    using Note = typename Array<std::uint64_t>::value_type;
+    Note both[2] = {};
+    deep_copy(View<Note, Serial, RankExtents<1>, LayoutRight>(both, 2), notes_);
     return static_cast<index_t>(both[failures]);
   }
   /// Removes all keys; values become those of new keys.

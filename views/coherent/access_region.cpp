@@ -4,6 +4,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <type_traits>
 
 #include <strata/core/error.hpp>
 #include <strata/views/coherent/access_region.hpp>
@@ -37,6 +38,8 @@ void fail_neighbours(const Neighbours* neighbours, int dimensions, int d) {
   const std::span halo(neighbours, static_cast<std::size_t>(dimensions));
   fail_region(text_of(halo), halo.size() > 1 ? in_dimension(static_cast<std::size_t>(d)) : "");
 }
+
+static_assert(std::is_nothrow_move_constructible_v<ArrayPart>);  // else vectors that grow copy them
 
 void ArrayPart::add(const Box& box) {
   if (box.empty()) return;
@@ -178,6 +181,22 @@ ArrayPart part_of_halo(const Box& domain, const ResidentRows* items, int cuts, c
   ArrayPart part{Box::none(domain.rank()), {}};
   add_boxes(part, domain, {pieces, cut}, 0);
   return part;
+}
+
+ArrayPart part_of(Own, const Box& domain, ResidentRows work, const char*) {
+  return part_of_rows(domain, 0, work.begin, work.end);
+}
+ArrayPart part_of(OwnElement, const Box& domain, ResidentRows work, const char*) {
+  return part_of_rows(domain, 0, work.begin, work.end);
+}
+ArrayPart part_of(Columns c, const Box& domain, ResidentRows work, const char*) {
+  check_neighbours("columns", c.left, c.right);
+  const ResidentRows wanted = with_neighbours(work, c.left, c.right);
+  return part_of_rows(domain, 1, wanted.begin, wanted.end);
+}
+ArrayPart part_of(Everything, const Box& domain, ResidentRows, const char*) { return {domain, {}}; }
+ArrayPart part_of(const Fixed& f, const Box& domain, ResidentRows, const char* label) {
+  return part_of_box(domain, f.box, label);
 }
 
 ArrayPart part_of_elements(const Box& domain, const ResidentRows* work, int cuts) {

@@ -192,10 +192,9 @@ struct ArrayPart {
   void visit(const F& f) const {
     if (first.empty()) return;
     f(first);
-    for (const Box& box : more) f(box);
+    for (std::size_t k = 0; k < more.size(); ++k) f(more[k]);  // iterators take longer to compile
   }
 };
-static_assert(std::is_nothrow_move_constructible_v<ArrayPart>);  // else vectors that grow copy them
 
 /// Whether they have an index in common.
 bool overlap(const ArrayPart& a, const ArrayPart& b);
@@ -233,9 +232,7 @@ void check_edges(const Box& domain, index_t left, index_t right, bool is_cyclic,
 /// Throws ShapeMismatch where the end is before the begin.
 void check_rows(ResidentRows rows, ResidentRows work, const char* label);
 
-inline ArrayPart part_of(Own, const Box& domain, ResidentRows work, const char*) {
-  return part_of_rows(domain, 0, work.begin, work.end);
-}
+ArrayPart part_of(Own, const Box& domain, ResidentRows work, const char* label);
 template <class Edge>
 ArrayPart part_of(const Halo<Edge>& h, const Box& domain, ResidentRows work, const char* label) {
   const Neighbours rows{h.left, h.right};
@@ -252,9 +249,7 @@ template <int Rank, class Edge>
 ArrayPart part_of(const BoxHalo<Rank, Edge>& h, const Box& domain, ResidentRows work, const char* label) {
   return part_of_cuts(h, domain, &work, 1, label);
 }
-inline ArrayPart part_of(OwnElement, const Box& domain, ResidentRows work, const char*) {
-  return part_of_rows(domain, 0, work.begin, work.end);
-}
+ArrayPart part_of(OwnElement, const Box& domain, ResidentRows work, const char* label);
 template <class F>
 ArrayPart part_of(const Rows<F>& r, const Box& domain, ResidentRows work, const char* label) {
   if (work.begin >= work.end) return part_of_rows(domain, 0, 0, 0);
@@ -262,15 +257,9 @@ ArrayPart part_of(const Rows<F>& r, const Box& domain, ResidentRows work, const 
   check_rows(wanted, work, label);
   return part_of_rows(domain, 0, wanted.begin, wanted.end);
 }
-inline ArrayPart part_of(Columns c, const Box& domain, ResidentRows work, const char*) {
-  check_neighbours("columns", c.left, c.right);
-  const ResidentRows wanted = with_neighbours(work, c.left, c.right);
-  return part_of_rows(domain, 1, wanted.begin, wanted.end);
-}
-inline ArrayPart part_of(Everything, const Box& domain, ResidentRows, const char*) { return {domain, {}}; }
-inline ArrayPart part_of(const Fixed& f, const Box& domain, ResidentRows, const char* label) {
-  return part_of_box(domain, f.box, label);
-}
+ArrayPart part_of(Columns c, const Box& domain, ResidentRows work, const char* label);
+ArrayPart part_of(Everything, const Box& domain, ResidentRows work, const char* label);
+ArrayPart part_of(const Fixed& f, const Box& domain, ResidentRows work, const char* label);
 
 /// The part of an array for work items in a box: [begin, end) of each dimension in which the work is cut.
 /// Regions that name rows are those of the first of these; boxes, also of the others, as far as they go.

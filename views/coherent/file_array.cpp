@@ -112,6 +112,8 @@ void compare(const std::string& path, const FileHeader& header, const FileArrayS
 
 }  // namespace
 
+std::string tiled_name(int width) { return "tiled<" + std::to_string(width) + ">"; }
+
 AllocationRef create_file(const std::string& path, const FileArrayShape& shape,
                           const LayoutDescriptor& layout) {
   require_running("an array in a file");

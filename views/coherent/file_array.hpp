@@ -70,9 +70,10 @@ std::string layout_name(const L*) {
 }
 inline std::string layout_name(const LayoutRight*) { return "right"; }
 inline std::string layout_name(const LayoutLeft*) { return "left"; }
+std::string tiled_name(int width);
 template <int W>
 std::string layout_name(const LayoutTiled<W>*) {
-  return "tiled<" + std::to_string(W) + ">";
+  return tiled_name(W);
 }
 template <class L>
 std::string layout_name(const Index32<L>*) {
