@@ -151,12 +151,13 @@ template <class K, class... V, int Rank>
 inline constexpr bool can_be_anchored_in<With<K, V...>, Rank> =
     (can_be_anchored<typename V::unmanaged_type, Rank> || ...) &&
     !((begins_items<V> || ends_items<V>) || ...);
-// Whether one of them is only read, so that its elements can be kept.
 template <class K, int Rank>
-inline constexpr bool can_be_kept_in = false;
+inline constexpr bool may_share_reads_in = false;
 template <class K, class... V, int Rank>
-requires(can_be_anchored_in<With<K, V...>, Rank>) inline constexpr bool can_be_kept_in<With<K, V...>, Rank> =
-    ((can_be_anchored<typename V::unmanaged_type, Rank> && can_be_kept<typename V::unmanaged_type>) || ...);
+requires(
+    can_be_anchored_in<With<K, V...>, Rank>) inline constexpr bool may_share_reads_in<With<K, V...>, Rank> =
+    ((can_be_anchored<typename V::unmanaged_type, Rank> && may_share_reads<typename V::unmanaged_type>) ||
+     ...);
 // The views of a `with`; std::tuple does not work on every device.
 template <std::size_t... I, class... V>
 struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
@@ -248,13 +249,6 @@ struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
   STRATA_FUNCTION auto anchored_at(const index_t (&item)[Rank]) const {
     using All = BoundViews<std::index_sequence<I...>, decltype(anchored(std::declval<const V&>(), item))...>;
     return All(typename All::Inserted{}, anchored(static_cast<const BoundView<I, V>&>(*this).view, item)...);
-  }
-  template <int Dimension, int Rank>
-  STRATA_FUNCTION auto kept_at(const index_t (&item)[Rank]) const {
-    using All =
-        BoundViews<std::index_sequence<I...>, decltype(kept<Dimension>(std::declval<const V&>(), item))...>;
-    return All(typename All::Inserted{},
-               kept<Dimension>(static_cast<const BoundView<I, V>&>(*this).view, item)...);
   }
   STRATA_FUNCTION void advance(int dimension) {
     const auto step = [&](auto& view) {

@@ -280,6 +280,7 @@ struct Body {
   static constexpr int items_in_flight = KernelTraits<K>::items_in_flight;
   static constexpr bool writes_views = KernelTraits<K>::writes_views;
   static constexpr bool only_reads = KernelTraits<K>::only_reads;
+  static constexpr bool may_share_reads = may_share_reads_in<K, Rank>;
   static constexpr bool has_wide_items = requires { requires KernelTraits<K>::has_wide_items; };
   static constexpr bool may_be_separate = KernelTraits<K>::may_be_separate;
   static constexpr bool may_reduce_separate = KernelTraits<K>::may_reduce_separate;
@@ -304,10 +305,6 @@ struct Body {
   void fetch_ahead(Index block) const { kernel.views.fetch_rows(block); }
   STRATA_FUNCTION auto anchored_at(const index_t (&item)[Rank]) const requires(can_be_anchored_in<K, Rank>) {
     return anchored_kernel<Call, Tag, Rank>(kernel.kernel, kernel.views.anchored_at(item));
-  }
-  template <int Dimension>
-  STRATA_FUNCTION auto kept_at(const index_t (&item)[Rank]) const requires(can_be_kept_in<K, Rank>) {
-    return anchored_kernel<Call, Tag, Rank>(kernel.kernel, kernel.views.template kept_at<Dimension>(item));
   }
   STRATA_FUNCTION auto fetch(index_t i) const requires(is_in_two_steps<K>) { return kernel.fetch(i); }
   STRATA_FUNCTION void finish(index_t i, const auto& fetched, auto& value) const {

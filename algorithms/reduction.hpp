@@ -173,6 +173,7 @@ struct SpreadBody<Inner, std::index_sequence<I...>> {
   using index_type = typename Inner::index_type;
   static constexpr bool takes_lanes = Inner::takes_lanes;
   static constexpr bool takes_int = Inner::takes_int;
+  static constexpr bool last_index_fastest = Inner::last_index_fastest;
   static constexpr bool writes_views = Inner::writes_views;
   static constexpr bool only_reads = Inner::only_reads;
   static constexpr bool may_reduce_separate = Inner::may_reduce_separate;
@@ -188,6 +189,19 @@ struct SpreadBody<Inner, std::index_sequence<I...>> {
   ArrayAddresses arrays() const { return inner.arrays(); }
   STRATA_FUNCTION SpreadBody on_arrays(const ArrayAddresses& arrays) const {
     return {inner.on_arrays(arrays)};
+  }
+  template <class Kernel>
+  struct Anchored {
+    Kernel kernel;
+    template <int Rank, class Values>
+    STRATA_FUNCTION void operator()(const index_t (&item)[Rank], Values& values) const {
+      kernel(item, slot<I>(values)...);
+    }
+  };
+  template <int Rank>
+  requires requires(const Inner& body, const index_t (&item)[Rank]) { body.anchored_at(item); }
+  STRATA_FUNCTION auto anchored_at(const index_t (&item)[Rank]) const {
+    return Anchored<decltype(inner.anchored_at(item))>{inner.anchored_at(item)};
   }
 
   // The last argument is the Values; those before it are indices.

@@ -27,7 +27,7 @@ struct StaticHints {
   using with_last_fastest = StaticHints<MaxThreads, MinBlocks, Marching, true>;
 };
 
-// The least number of blocks of a multiprocessor, for launch bounds: 1 asks for nothing.
+// The least number of blocks of a multiprocessor, for launch bounds; 1 lets the compiler use all registers.
 template <class Static>
 inline constexpr int bounded_blocks = Static::min_blocks > 0 ? Static::min_blocks : 1;
 

@@ -1,5 +1,6 @@
 // Do kernels over boxes reach what memory gives on a GPU, by default and marching? Copies, transpositions and
-// stencils in a cube, and one in a square, against plain CUDA whose threads have a point or walk over some.
+// stencils in a cube, and one in a square, and sums to the host, against plain CUDA whose threads have a
+// point or walk over some.
 // SPDX-License-Identifier: Apache-2.0
 #include "baselines/boxes.hpp"
 
@@ -7,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "common/contest.hpp"
 
@@ -101,6 +103,55 @@ struct Setting {
   }
 };
 
+// ---- sums over the points that are not on the surface, to the host
+
+template <class Formula>
+struct AddPoint {
+  template <class T>
+  STRATA_FUNCTION void operator()(auto x, auto y, auto z, auto u, T& sum) const {
+    sum += Formula::template of<T>([&](int i, int j, int k) { return u(x + i, y + j, z + k); });
+  }
+};
+// The same over the numbers of the points, in whole numbers.
+template <class Formula>
+struct AddExact {
+  index_t inner;
+  STRATA_FUNCTION void operator()(index_t p, std::int64_t& sum) const {
+    const index_t x = 1 + p % inner, y = 1 + p / inner % inner, z = 1 + p / inner / inner;
+    sum += Formula::template of<std::int64_t>(
+        [&](int i, int j, int k) { return number_at<std::int64_t>(x + i, y + j, z + k); });
+  }
+};
+
+template <class Formula, class D, class Array>
+void measure_sum(Contest<D>& contest, const std::string& name, const Array& u) {
+  using T = typename Array::value_type;
+  const index_t m = u.extent(0), inner = m - 2;
+  const auto points = strata::mdrange({1, 1, 1}, {m - 1, m - 1, m - 1});
+  std::int64_t exact = 0;
+  strata::parallel_reduce(strata::on(D{}), inner * inner * inner, AddExact<Formula>{inner},
+                          strata::Sum(exact));
+  const double expected = static_cast<double>(exact);
+  T sum = 0;
+  contest.measure(
+      {.name = name,
+       .n = m,
+       .bytes = static_cast<double>(sizeof(T)) * static_cast<double>(inner * inner * inner),
+       .run =
+           [&] { strata::parallel_reduce(points, strata::with(AddPoint<Formula>{}, u), strata::Sum(sum)); },
+       .baseline = box_sum_by_hand<Formula>(contest.place(), BoxSum<T>{u.data(), m, &sum}),
+       .correct = [&] { return std::abs(static_cast<double>(sum) - expected) <= 1e-5 * expected; },
+       .clear = [&] { sum = T(-1); }});
+}
+// The formulas are symmetric, so that both layouts have the same baseline.
+template <class T, class D, class Layout>
+void measure_sums(Contest<D>& contest, const std::string& where, index_t m) {
+  const auto u = strata::create<strata::MDArrayIn<Layout, T, D, strata::rank<3>>>("u", m, m, m);
+  strata::parallel_for(strata::mdrange({m, m, m}), strata::with(Numbers<T>{}, u));
+  measure_sum<CopyPoint>(contest, "sum" + where, u);
+  measure_sum<SquaredResidual>(contest, "squared residuals" + where, u);
+}
+
 template <class T, class D>
 void measure(const Options& options, Report& report, const char* type) {
   {
@@ -126,6 +177,8 @@ void measure(const Options& options, Report& report, const char* type) {
     stencil(Points27{});
     stencil(Points25{});
     setting.measure("transposition", Transposed<T>{}, transposition_by_hand(contest.place(), arrays));
+    measure_sums<T, D, strata::LayoutLeft>(contest, "", m);
+    measure_sums<T, D, strata::LayoutRight>(contest, ", last index fastest", m);
   }
   using Array = strata::MDArray<T, D, strata::rank<2>>;
   const index_t m = options.n > 0 ? options.n : 12288;
@@ -144,7 +197,7 @@ void measure(const Options& options, Report& report, const char* type) {
 
 int main(int argc, char** argv) {
   const Options options =
-      parse_options(argc, argv, "Kernels over boxes on a GPU: copies, transpositions and stencils.");
+      parse_options(argc, argv, "Kernels over boxes on a GPU: copies, transpositions, stencils and sums.");
   Report report("boxes",
                 "plain CUDA, the best of six shapes of block with 1, 4 and 8 points a thread; transpositions "
                 "also through shared memory");
@@ -155,6 +208,8 @@ int main(int argc, char** argv) {
       else if (options.device == D::name) std::printf("left out: %s; this is about GPUs\n", D::name);
     });
   });
-  report.note("n is the edge of the cube or square; a point counts as one value read and one written");
+  report.note(
+      "n is the edge of the cube or square; a point counts as one value read and one written, of sums as one "
+      "read");
   return report.finish(options);
 }

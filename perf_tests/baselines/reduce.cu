@@ -6,6 +6,7 @@
 #include <cuda/functional>
 #include <thrust/iterator/counting_iterator.h>
 
+#include "baselines/block_sum.hpp"
 #include "baselines/reduce.hpp"
 #include "common/cuda_check.hpp"
 
@@ -22,30 +23,7 @@ struct Product {
   }
 };
 
-// The sum over a block of up to 1024 threads, in its first thread.
-template <class T>
-__device__ T block_sum(T sum) {
-  __shared__ T of_warp[32];
-  for (int step = 16; step > 0; step /= 2) sum += __shfl_down_sync(0xffffffffu, sum, step);
-  if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = sum;
-  __syncthreads();
-  if (threadIdx.x < 32) {
-    sum = threadIdx.x < blockDim.x / 32 ? of_warp[threadIdx.x] : T(0);
-    for (int step = 16; step > 0; step /= 2) sum += __shfl_down_sync(0xffffffffu, sum, step);
-  }
-  return sum;
-}
-
-// What the last block needs to know of the others.
-template <class T>
-struct Gathering {
-  T* partials;     // one a block
-  unsigned* done;  // blocks that have written theirs; 0 again at the end
-  T* result;
-  bool root;
-};
-
-// Each thread takes `Unroll` packs of `Width` values a turn; the block that is done last adds up the blocks.
+// Each thread takes `Unroll` packs of `Width` values a turn.
 template <class T, bool Dot, int Width, int Unroll>
 __global__ void __launch_bounds__(1024)
     reduce_kernel(const T* __restrict__ x, const T* __restrict__ y, long long n, Gathering<T> gathering) {
@@ -72,21 +50,7 @@ __global__ void __launch_bounds__(1024)
   T sum = 0;
   for (int u = 0; u < Unroll; ++u) sum += sums[u];
   if (packs * Width + self < n) sum += product(packs * Width + self);
-  sum = block_sum(sum);
-
-  __shared__ bool last;
-  if (threadIdx.x == 0) {
-    gathering.partials[blockIdx.x] = sum;
-    __threadfence();
-    last = atomicInc(gathering.done, gridDim.x - 1) == gridDim.x - 1;
-  }
-  __syncthreads();
-  if (!last) return;
-  __threadfence();
-  T total = 0;
-  for (unsigned b = threadIdx.x; b < gridDim.x; b += blockDim.x) total += __ldcg(gathering.partials + b);
-  total = block_sum(total);
-  if (threadIdx.x == 0) *gathering.result = gathering.root ? sqrt(total) : total;
+  gather(gathering, blockIdx.x, gridDim.x, sum);
 }
 
 template <class T>

@@ -29,6 +29,16 @@ struct Points27 {
     return sum;
   }
 };
+/// As norms of residuals have it.
+struct SquaredResidual {
+  static constexpr const char* name = "squared residuals";
+  template <class T, class At>
+  STRATA_PERF_FUNCTION static T of(const At& at) {
+    const T residual = 6 * at(0, 0, 0) - at(-1, 0, 0) - at(1, 0, 0) - at(0, -1, 0) - at(0, 1, 0) -
+                       at(0, 0, -1) - at(0, 0, 1);
+    return residual * residual;
+  }
+};
 /// Four neighbours in each direction, as a difference of eighth order takes them.
 struct Points25 {
   static constexpr const char* name = "25 points";

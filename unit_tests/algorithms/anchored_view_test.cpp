@@ -1,6 +1,6 @@
-// Views with the address of a work item, and those that keep what was read: they have the elements of the
-// view that they are made of, and kernels over boxes find with them what they would find by the indices
-// alone, wherever boxes and arrays begin.
+// Views with the address of a work item: they have the elements of the view that they are made of, and
+// kernels over boxes find with them what they would find by the indices alone, wherever boxes and arrays
+// begin.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
@@ -74,84 +74,12 @@ TEST(AnchoredView, HasTheElementsOfTheView) {
   }
 }
 
-// Items in a row, each of which reads beside it, mostly along the row.
-template <class V, int Rank, int Dimension>
-void expect_kept(Random& random) {
-  using Kept = detail::KeptView<
-      View<const int, Serial, RankExtents<Rank>, typename V::layout_type, Unmanaged<ReadOnlyAccess>>,
-      Dimension>;
-  Index<Rank> begins, extents;
-  for (int r = 0; r < Rank; ++r) begins[r] = random(-3, 3), extents[r] = random(4, 9);
-  const V view = array_over<V, Rank>(begins, extents);
-  for (index_t k = 0; k < static_cast<index_t>(view.size()); ++k) view.data()[k] = static_cast<int>(k);
-  [&]<std::size_t... R>(std::index_sequence<R...>) {
-    index_t item[] = {begins[R] + random(0, extents[R] - 1)...};
-    item[Dimension] = begins[Dimension];
-    Kept kept(detail::AtItem(), read_only(view), item);
-    for (; item[Dimension] < begins[Dimension] + extents[Dimension]; ++item[Dimension]) {
-      kept.set_item(item);
-      const typename Kept::unmanaged_type in_kernel(kept);
-      for (int access = 0; access < 6; ++access) {
-        index_t i[] = {item[R]...};
-        const auto dimension = static_cast<std::size_t>(random(0, 2) == 0 ? random(0, Rank - 1) : Dimension);
-        i[dimension] = std::clamp(i[dimension] + random(-2, 2), begins[dimension],
-                                  begins[dimension] + extents[dimension] - 1);
-        ASSERT_EQ(in_kernel(i[R]...), view(i[R]...));
-      }
-      kept.advance(Dimension);
-    }
-  }
-  (std::make_index_sequence<Rank>());
-}
-
-TEST(KeptView, HasTheElementsOfTheViewForItemsInARow) {
-  Random random;
-  for (int draw = 0; draw < trials(400); ++draw) {
-    expect_kept<View<int, Serial, RankExtents<2>, LayoutOffset<LayoutRight>>, 2, 0>(random);
-    expect_kept<View<int, Serial, RankExtents<3>, LayoutOffset<LayoutLeft>>, 3, 2>(random);
-  }
-}
-
-// What is kept is not read again: here it has another value by then.
-TEST(KeptView, KeepsWhatWasReadBesideTheItem) {
-  using Array = View<int, Serial, RankExtents<2>, LayoutLeft>;
-  using Kept =
-      detail::KeptView<View<const int, Serial, RankExtents<2>, LayoutLeft, Unmanaged<ReadOnlyAccess>>, 1>;
-  const auto x = create<Array>("x", 3, 9);
-  const auto fill = [&](int first) {
-    visit_box<2>({0, 0}, {3, 9},
-                 [&](index_t i, index_t j) { x(i, j) = first + static_cast<int>(10 * i + j); });
-  };
-  fill(0);
-  index_t item[] = {1, 4};
-  Kept kept(detail::AtItem(), read_only(x), item);
-  const auto in_kernel = [&] { return typename Kept::unmanaged_type(kept); };
-  EXPECT_EQ(in_kernel()(1, 4), 14);
-  EXPECT_EQ(in_kernel()(1, 5), 15);
-  EXPECT_EQ(in_kernel()(2, 5), 25);
-
-  fill(100);
-  kept.advance(1);
-  item[1] = 5;
-  kept.set_item(item);
-
-  EXPECT_EQ(in_kernel()(1, 4), 14);
-  EXPECT_EQ(in_kernel()(1, 5), 15);
-  EXPECT_EQ(in_kernel()(1, 6), 116) << "not read before";
-  EXPECT_EQ(in_kernel()(2, 5), 125) << "not beside the item";
-  kept.advance(1);
-  item[1] = 6;
-  kept.set_item(item);
-  EXPECT_EQ(in_kernel()(1, 4), 114) << "too far back";
-  EXPECT_EQ(in_kernel()(1, 6), 116);
-}
-
-TEST(KeptView, IsMadeOfNumbersOfAWordThatAreReadOnly) {
-  const auto can = []<class V>(const V&) { return detail::can_be_kept<typename V::unmanaged_type>; };
-  EXPECT_TRUE(can(read_only(MDArray<float, Serial, rank<2>>())));
-  EXPECT_FALSE(can(MDArray<float, Serial, rank<2>>()));
-  EXPECT_TRUE(can(read_only(MDArray<double, Serial, rank<2>>())));
-  EXPECT_FALSE(can(read_only(MDArray<complex<double>, Serial, rank<2>>())));
+TEST(AnchoredView, SharesReadsOfNumbersOfAWordThatAreReadOnly) {
+  const auto may = []<class V>(const V&) { return detail::may_share_reads<typename V::unmanaged_type>; };
+  EXPECT_TRUE(may(read_only(MDArray<float, Serial, rank<2>>())));
+  EXPECT_FALSE(may(MDArray<float, Serial, rank<2>>()));
+  EXPECT_TRUE(may(read_only(MDArray<double, Serial, rank<2>>())));
+  EXPECT_FALSE(may(read_only(MDArray<complex<double>, Serial, rank<2>>())));
 }
 
 template <int Rank, class V>

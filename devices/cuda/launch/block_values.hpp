@@ -8,6 +8,7 @@
 #include <strata/core/min_max.hpp>
 #include <strata/devices/cuda/launch/block_check.hpp>
 #include <strata/devices/cuda/launch/kernel_parameters.hpp>
+#include <strata/devices/cuda/launch/lane_nodes.hpp>
 #include <strata/devices/cuda/launch/reduce_nodes.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -54,16 +55,22 @@ struct CudaBlockValues {
   }
 };
 
+/// The work items of such blocks of a row.
+template <class Nodes>
+index_t items_of_blocks(const Nodes& nodes, ResidentRows blocks) {
+  return smaller_of(blocks.end * reduction_block, nodes.row_items) -
+         smaller_of(blocks.begin * reduction_block, nodes.row_items);
+}
+
 template <class Static, class Nodes, class Reducer, class Store>
 void cuda_reduce_blocks(const LaunchInfo& info, ResidentRows rows, ResidentRows blocks, const Nodes& nodes,
                         const Reducer& reducer, const Store& store) {
   using Threads = NodeThreads<Nodes, typename Reducer::value_type, Static>;
   using Work = CudaBlockValues<Nodes, Reducer, Store, Threads>;
   const index_t of_row = blocks.end - blocks.begin, count = (rows.end - rows.begin) * of_row;
-  const index_t items = smaller_of(blocks.end * reduction_block, nodes.row_items) -
-                        smaller_of(blocks.begin * reduction_block, nodes.row_items);
   CudaQueue& queue = cuda_queue_for(info);
-  CudaLaunch launch(queue, EventKind::BeginReduce, info, (rows.end - rows.begin) * items);
+  CudaLaunch launch(queue, EventKind::BeginReduce, info,
+                    (rows.end - rows.begin) * items_of_blocks(nodes, blocks));
   if (count <= 0) return;
   CudaKernel& kernel =
       cuda_kernel<&cuda_bounded_run<ParametersOf<Work>, Threads::most_threads, Threads::least_blocks>>();
@@ -79,6 +86,17 @@ void cuda_reduce_blocks(const LaunchInfo& info, ResidentRows rows, ResidentRows 
   auto parameters = parameters_of(launch, Work{nodes, reducer, store, rows.begin, blocks.begin, of_row, count,
                                                shared_nodes, launch.check()});
   cuda_launch(launch, kernel, cuda_line(grid, index_t{warp_lanes} << log2_warps), parameters);
+}
+
+/// The same of a box, by lanes with a row each.
+template <class Nodes, class Reducer, class Store>
+void cuda_reduce_blocks_by_lanes(const LaunchInfo& info, ResidentRows rows, ResidentRows blocks,
+                                 const Nodes& nodes, const Reducer& reducer, const Store& store) {
+  CudaQueue& queue = cuda_queue_for(info);
+  CudaLaunch launch(queue, EventKind::BeginReduce, info,
+                    (rows.end - rows.begin) * items_of_blocks(nodes, blocks));
+  LaneNodesLaunch<Nodes, Reducer, StoreNodes<Store>>::run(launch, queue, nodes, rows, blocks, reducer,
+                                                          StoreNodes<Store>{store});
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

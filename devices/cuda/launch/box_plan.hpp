@@ -12,6 +12,13 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
+/// Whether axis 0 is the last dimension: a property of the body (kernel.hpp).
+template <class Body>
+constexpr bool is_last_index_fastest() {
+  if constexpr (requires { Body::last_index_fastest; }) return Body::last_index_fastest;
+  else return false;
+}
+
 /// Of BoxWish::marching.
 inline constexpr int no_axis = -1;
 /// Items of a walk are counted in 32 bits.
@@ -83,8 +90,11 @@ constexpr index_t piece_by_default(index_t extent, double items_of_thread) {
   return (extent + pieces - 1) / pieces;
 }
 
+/// Threads of a block where none were asked for.
+inline constexpr int usual_box_threads = 256;
+
 constexpr BoxPlan plan_box(const BoxWish& wish) {
-  constexpr index_t usual_threads = 256;
+  constexpr index_t usual_threads = usual_box_threads;
   constexpr index_t most_in_block[3] = {1024, 1024, 64};
   constexpr index_t most_in_grid[3] = {(index_t{1} << 31) - 1, 65535, 65535};
   BoxPlan plan{{{1, 1, 1}, {1, 1, 1}, 0}, 1, 1, 1, 1, true};

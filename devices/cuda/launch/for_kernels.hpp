@@ -69,21 +69,15 @@ struct CudaFor : CudaItems {
 /// of the walk, and, as the upper half of an index is known to be 0, half the multiplications for
 /// its offset. Else threads go on by strides where the box is larger than a grid.
 ///
-/// With `Keeps` a thread keeps what it has read beside an item for the next ones (anchored_view.hpp), and
-/// four items are one piece of code, so that their loads are in flight together. It is taken where as many
-/// threads fit on a device as without: on an H200 copies of 510^3 floats and doubles are 1.29 and 1.04 times
-/// as fast so, 7-point stencils 1.13 and 1.05 times; a transposition of floats 0.96 times, and a 5-point
-/// stencil of doubles that marches in two dimensions 0.93 times.
-template <int Rank, bool LastFastest, int Marching, class Index, class Body, bool Keeps = false>
+/// With `Unrolled` the items of a walk of the usual length are one piece of code, so that their loads are in
+/// flight together, and what they have in common is loaded once.
+template <int Rank, bool LastFastest, int Marching, class Index, class Body, bool Unrolled = false>
 struct CudaBox {
   using index_type = Index;
-  using keeping = CudaBox<Rank, LastFastest, Marching, Index, Body, true>;
+  using unrolled = CudaBox<Rank, LastFastest, Marching, Index, Body, true>;
   static constexpr int marching = Marching;
   static constexpr bool is_exact = sizeof(Index) == 4;
-  static constexpr bool may_keep =
-      !Keeps && is_exact && requires(const Body& body, const index_t (&item)[Rank]) {
-    body.template kept_at<0>(item);
-  };
+  static constexpr bool may_unroll = !Unrolled && is_exact && requires { requires Body::may_share_reads; };
 
   Body body;
   Index lower[Rank];   // by axis
@@ -154,17 +148,16 @@ struct CudaBox {
     constexpr int dimension = LastFastest ? Rank - 1 - walked : walked;
     index_t item[Rank] = {at[LastFastest ? Rank - 1 - D : D]...};
     const index_t first = item[dimension];
-    // Not unrolled without Keeps: that needs more registers, and so leaves fewer threads.
-    if constexpr (Keeps) {
-      auto kernel = body.template kept_at<dimension>(item);
+    // Else not unrolled: that needs more registers, and so leaves fewer threads.
+    if constexpr (Unrolled) {
+      const auto kernel = body.anchored_at(item);
       const auto visit_next = [&](int k) {
         item[dimension] = first + k;
         kernel(item);
-        kernel.advance(dimension);
       };
       constexpr int usual = Marching == no_axis ? usual_walk : usual_march;
       if (count == usual) {
-#pragma unroll 4
+#pragma unroll
         for (int k = 0; k < usual; ++k) visit_next(k);
       } else {
 #pragma unroll 1
@@ -175,6 +168,7 @@ struct CudaBox {
 #pragma unroll 1
       for (int k = 0; k < count; ++k) {
         item[dimension] = first + k;
+        kernel.set_item(item);
         kernel(item);
         kernel.advance(dimension);
       }

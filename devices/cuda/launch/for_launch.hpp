@@ -5,18 +5,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <strata/core/min_max.hpp>
 #include <strata/devices/cuda/launch/for_kernels.hpp>
 #include <strata/devices/cuda/launch/kernel_parameters.hpp>
 #include <strata/devices/cuda/launch/warp.hpp>
 #include <strata/devices/launch_hints.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
-
-template <class Body>
-constexpr bool last_index_fastest() {
-  if constexpr (requires { Body::last_index_fastest; }) return Body::last_index_fastest;
-  else return false;
-}
 
 /// The kernel that calls run() of its parameters, for the launch bounds of `Static`.
 template <class Parameters, class Static>
@@ -69,12 +64,18 @@ bool cuda_run_box(CudaLaunch& launch, CudaQueue& queue, const BoxAxes<Rank>& axe
   using Index = typename Work::index_type;
   CudaKernel& kernel = cuda_run_kernel<ParametersOf<Work>, Static>();
   const CudaKernel::OnDevice& on_device = cuda_kernel_on(queue, kernel);
-  if constexpr (requires { requires Work::may_keep; }) {
-    CudaKernel& keeping = cuda_run_kernel<ParametersOf<typename Work::keeping>, Static>();
-    const CudaKernel::OnDevice& on_keeping = cuda_kernel_on(queue, keeping);
+  if constexpr (Work::may_unroll) {
+    // Walks of four items: with 64 registers, if the kernel without them has as few; then loads of several
+    // items are in flight. Marches of eight: if half as many threads fit.
+    using Bounds = std::conditional_t<Static::max_threads == 0 && Work::marching == no_axis,
+                                      typename Static::template with_bounds<1024, 1>, Static>;
+    CudaKernel& unrolled = cuda_run_kernel<ParametersOf<typename Work::unrolled>, Bounds>();
+    const CudaKernel::OnDevice& on_unrolled = cuda_kernel_on(queue, unrolled);
     const auto threads = [](const CudaKernel::OnDevice& on) { return on.resident_blocks * on.block; };
-    if (threads(on_keeping) >= threads(on_device) && on_keeping.most_threads >= on_device.most_threads)
-      return cuda_run_box<typename Work::keeping, Static>(launch, queue, axes, hints, body);
+    const bool fits = Work::marching == no_axis ? threads(on_device) >= threads(on_unrolled)
+                                                : 2 * threads(on_unrolled) >= threads(on_device);
+    if (fits && on_unrolled.most_threads >= smaller_of(on_device.most_threads, usual_box_threads))
+      return cuda_run_box<typename Work::unrolled, Bounds>(launch, queue, axes, hints, body);
   }
   constexpr int axis_x = axis_of_grid(0, Work::marching);
   const index_t idle =
@@ -138,7 +139,7 @@ struct CudaForLaunch {
   template <int Rank, class R, class Body>
   static void for_box(const LaunchInfo& info, const R& hinted, const Body& body) {
     using Static = typename HintsOf<R>::static_hints;
-    constexpr bool last_fastest = Static::last_fastest || last_index_fastest<Body>();
+    constexpr bool last_fastest = Static::last_fastest || is_last_index_fastest<Body>();
     constexpr int marching = marched_axis<Static, Rank>(last_fastest);
     const TileRange<Rank>& range = hinted;
     const LaunchHints hints = HintsOf<R>::get(hinted);

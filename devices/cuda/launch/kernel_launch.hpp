@@ -44,6 +44,10 @@ struct CudaKernelLaunch : CudaForLaunch {
                          const Finish& finish) {
     using Static = typename HintsOf<R>::static_hints;
     const BoxNodes<Rank, Body> nodes = box_nodes<Rank>(range, body);
+    if constexpr (may_have_lane_nodes<Static, Body, Reducer>())
+      if (has_lane_nodes(range.upper[0] - range.lower[0], nodes.row_items))
+        return cuda_reduce_by_lanes(info, range.items(), nodes, {range.lower[0], range.upper[0]}, reducer,
+                                    finish);
     cuda_reduce_nodes<Static>(info, range.items(), nodes.last - nodes.first, nodes, reducer, finish);
   }
 
@@ -52,7 +56,11 @@ struct CudaKernelLaunch : CudaForLaunch {
   static void reduce_blocks(const LaunchInfo& info, const R& range, ResidentRows rows, ResidentRows blocks,
                             const Body& body, const Reducer& reducer, const Store& store) {
     using Static = typename HintsOf<R>::static_hints;
-    cuda_reduce_blocks<Static>(info, rows, blocks, box_nodes<Rank>(range, body), reducer, store);
+    const BoxNodes<Rank, Body> nodes = box_nodes<Rank>(range, body);
+    if constexpr (may_have_lane_nodes<Static, Body, Reducer>())
+      if (has_lane_nodes(rows.end - rows.begin, (blocks.end - blocks.begin) * reduction_block))
+        return cuda_reduce_blocks_by_lanes(info, rows, blocks, nodes, reducer, store);
+    cuda_reduce_blocks<Static>(info, rows, blocks, nodes, reducer, store);
   }
 
   /// The values of the blocks of a range, each by itself: store(0, block, value). `R` as above.

@@ -229,8 +229,13 @@ struct CudaReduce {
           for (int o = 0; o < FromBlocks::values; ++o)
             if (first + o >= 0 && first + o < count) value[o] = from[first + o];
         }
-        const bool has = join_own(value, first, count, unit, log2_unit);
-        join_nodes(value[0], has, warp_lanes, reducer);
+        bool has[FromBlocks::values];
+#pragma unroll
+        for (int o = 0; o < FromBlocks::values; ++o) {
+          has[o] = first + o >= 0 && first + o < count;
+          if constexpr (!Nodes::all_numbers) has[o] = has[o] && has_nodes(unit + first + o, log2_unit);
+        }
+        join_nodes(value[0], join_own(value, has, reducer), warp_lanes, reducer);
         if (lane == 0) {
           if (groups == 1) whole = value[0];
           else to[group - first_group] = value[0];
@@ -247,28 +252,6 @@ struct CudaReduce {
       whole = from[0];
       if (count == 2) join(whole, from[1]);
     }
-  }
-
-  // The values that the calling thread has, from number `first` of `count` units on, to the first; whether
-  // there are any. `unit` is the first unit.
-  __device__ bool join_own(T (&value)[FromBlocks::values], index_t first, index_t count, index_t unit,
-                           int log2_unit) const {
-    bool has[FromBlocks::values];
-#pragma unroll
-    for (int o = 0; o < FromBlocks::values; ++o) {
-      has[o] = first + o >= 0 && first + o < count;
-      if constexpr (!Nodes::all_numbers) has[o] = has[o] && has_nodes(unit + first + o, log2_unit);
-    }
-#pragma unroll
-    for (int half = 1; half < FromBlocks::values; half *= 2)
-#pragma unroll
-      for (int o = 0; o < FromBlocks::values; o += 2 * half) {
-        if (!has[o + half]) continue;
-        if (has[o]) join(value[o], value[o + half]);
-        else value[o] = value[o + half];
-        has[o] = true;
-      }
-    return has[0];
   }
 
   __device__ void end(T& value) const {

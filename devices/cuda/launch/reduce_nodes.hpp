@@ -2,7 +2,7 @@
 // (core/reduction_tree.hpp), joined by halves. A warp has two lanes of the tree a thread; or two warps share
 // a node, one lane a thread.
 //
-// A node is a block of a range, or a block of a row of a box.
+// A node is a block of a range, or a block of a row of a box (box_nodes.hpp).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -73,83 +73,11 @@ struct RangeAsRow : RangeNodes<Body> {
   static constexpr index_t origin = 0;
 };
 
-/// The nodes of a box: each row has `blocks` of them, numbered from (row - origin) * 2^log2_row on; the other
-/// numbers are of no node, which makes the tree pairwise within a row and then over rows. The origin keeps
-/// the numbers small, and with them the ends of aligned groups within 64 bits, wherever the rows lie: a
-/// multiple of 2^k, at least as many as there are rows, from which on pairs of rows are the same.
-template <int Rank, class Body>
-struct BoxNodes {
-  using body_type = Body;
-  static constexpr bool all_numbers = false;
-  Body body;
-  index_t lower[Rank];
-  index_t extent[Rank];
-  index_t row_items;
-  index_t blocks;
-  int log2_row;
-  index_t origin;  // a row
-  index_t first;
-  index_t last;
-
-  __device__ bool holds(index_t a, index_t b) const {
-    const index_t row_size = index_t{1} << log2_row;
-    return a < last && b > first && (b - a >= row_size || (a & (row_size - 1)) < blocks);
-  }
-  __device__ index_t count(index_t node) const {
-    const index_t left = row_items - (node & ((index_t{1} << log2_row) - 1)) * reduction_block;
-    return left < reduction_block ? left : reduction_block;
-  }
-  index_t most_items() const { return row_items < reduction_block ? row_items : reduction_block; }
-  struct Items {
-    const BoxNodes& nodes;
-    index_t row;
-    index_t begin;
-    __device__ Items from(index_t k) const { return {nodes, row, begin + k}; }
-    template <class T>
-    __device__ void operator()(index_t k, T& value) const {
-      index_t at[Rank];
-      index_t left = begin + k;
-      at[0] = row;
-      for (int d = Rank - 1; d > 1; --d) {
-        at[d] = nodes.lower[d] + left % nodes.extent[d];
-        left /= nodes.extent[d];
-      }
-      at[1] = nodes.lower[1] + left;
-      call(at, value, std::make_index_sequence<Rank>());
-    }
-    template <class T, std::size_t... D>
-    __device__ void call(const index_t (&at)[Rank], T& value, std::index_sequence<D...>) const {
-      nodes.body(at[D]..., value);
-    }
-  };
-  __device__ Items items(index_t node) const {
-    const index_t row = node >> log2_row;
-    return {*this, origin + row, (node - (row << log2_row)) * reduction_block};
-  }
+/// Whether nodes are computed from items; else they join values that there are.
+template <class Nodes>
+inline constexpr bool has_items = requires {
+  typename Nodes::Items;
 };
-
-/// The nodes of a box.
-template <int Rank, class Body>
-BoxNodes<Rank, Body> box_nodes(const TileRange<Rank>& range, const Body& body) {
-  BoxNodes<Rank, Body> nodes{body, {}, {}, 0, 0, 0, 0, 0, 0};
-  index_t row_items = 1;
-  for (int d = 0; d < Rank; ++d) {
-    nodes.lower[d] = range.lower[d];
-    nodes.extent[d] = range.upper[d] - range.lower[d];
-    if (d > 0) row_items *= nodes.extent[d];
-  }
-  if (range.items() > 0) {
-    nodes.row_items = row_items;
-    nodes.blocks = (row_items + reduction_block - 1) / reduction_block;
-    while ((index_t{1} << nodes.log2_row) < nodes.blocks) ++nodes.log2_row;
-    int log2_rows = 0;
-    while (log2_rows < 62 && (index_t{1} << log2_rows) < nodes.extent[0]) ++log2_rows;
-    nodes.origin = (range.lower[0] >> log2_rows) << log2_rows;
-    nodes.first = (range.lower[0] - nodes.origin) << nodes.log2_row;
-    nodes.last = nodes.first + (nodes.extent[0] << nodes.log2_row);
-  }
-  return nodes;
-}
 
 /// Whether a body writes into views; false where that is not known.
 template <class Body>
@@ -208,16 +136,20 @@ struct NodeThreads {
     while (bounded && (warp_lanes << log2) > Static::max_threads) --log2;
     return log2;
   }();
-  static constexpr bool can_share = reduction_lanes<T> == 2 * warp_lanes && log2_most_warps > 0;
+  static constexpr bool can_share =
+      has_items<Nodes> && reduction_lanes<T> == 2 * warp_lanes && log2_most_warps > 0;
   /// Whether a body writes and nodes can be shared. The loads of a thread's next item wait for the stores of
   /// this one; where two warps share each node, half as many items follow each other. On an H100 an update of
   /// two vectors with the sums of two more took 0.94 of the time in float, 0.97 in double.
   static constexpr bool writes = can_share && writes_views<typename Nodes::body_type>();
   /// Whether all that several items read is loaded before any of them writes.
-  static constexpr bool in_two_steps =
-      is_separate<typename Nodes::body_type>() || requires(const typename Nodes::Items& items) {
-    items.fetch(index_t{});
-  };
+  static constexpr bool in_two_steps = [] {
+    if constexpr (has_items<Nodes>)
+      return is_separate<typename Nodes::body_type>() || requires(const typename Nodes::Items& items) {
+        items.fetch(index_t{});
+      };
+    else return false;
+  }();
   /// Launch bounds. By default a thread has 64 registers where values are small or a body writes, and 128,
   /// which keep more loads in flight, for larger ones.
   static constexpr int most_threads = bounded ? Static::max_threads : warp_lanes << log2_most_warps;
@@ -260,11 +192,15 @@ class NodeByWarps {
 
   /// Node `node` by the calling warp, to its lane 0.
   __device__ void by_one(T& result, index_t node) const {
-    const int count = static_cast<int>(nodes_.count(node));
-    const auto items = nodes_.items(node);
-    if constexpr (tree_lanes < 2 * warp_lanes) few_lanes(result, items, count);
-    else if constexpr (Threads::writes) one_after_another(result, items, count);
-    else alone(result, items, count);
+    if constexpr (!has_items<Nodes>) {
+      nodes_.join(result, node, reducer_);
+    } else {
+      const int count = static_cast<int>(nodes_.count(node));
+      const auto items = nodes_.items(node);
+      if constexpr (tree_lanes < 2 * warp_lanes) few_lanes(result, items, count);
+      else if constexpr (Threads::writes) one_after_another(result, items, count);
+      else alone(result, items, count);
+    }
   }
   /// Node `node` by two warps next to each other, the first of them even, which call it for the same nodes in
   /// the same order; `turn` counts the calls. Whether lane 0 of the calling warp has the value, in `result`.

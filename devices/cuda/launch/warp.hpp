@@ -66,6 +66,22 @@ __device__ void value_of_lane(T& result, const T& value, int lane) {
   words.get(result);
 }
 
+/// Joins the nodes that a thread holds, `Count` that have a common parent, pairwise, to the first; `has` says
+/// which there are. Whether there are any.
+template <int Count, class T, class Reducer>
+__device__ bool join_own(T (&value)[Count], bool (&has)[Count], const Reducer& reducer) {
+#pragma unroll
+  for (int half = 1; half < Count; half *= 2)
+#pragma unroll
+    for (int o = 0; o < Count; o += 2 * half) {
+      if (!has[o + half]) continue;
+      if (has[o]) reducer.join(value[o], value[o + half]);
+      else value[o] = value[o + half];
+      has[o] = true;
+    }
+  return has[0];
+}
+
 /// Joins the nodes that the lanes of a warp hold, lane l the l-th of 32 that have a common parent, pairwise;
 /// `has` says whether a lane has one. Called by all lanes; the result is in lane 0, if any lane has a node.
 /// `count`: no lane from that one on, a power of two, has.

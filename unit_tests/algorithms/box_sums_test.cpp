@@ -1,0 +1,119 @@
+// parallel_reduce over boxes: each item is called once, in the order of the tree, wherever boxes begin,
+// whatever their shapes and whichever index is the fastest in memory.
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "arrays.hpp"
+#include "core/random.hpp"
+
+namespace {
+
+using namespace strata;
+using namespace strata_tests;
+
+// A value that tells in which order items were added and values joined.
+template <int Words>
+struct Order {
+  std::uint64_t hash[Words];
+};
+
+// Counts calls in an array, whose indices begin at 0, and makes the value of an item's indices.
+template <int Words, int Rank>
+struct HashPoints {
+  using value_type = Order<Words>;
+  std::array<index_t, 4> lower;
+
+  template <std::size_t... R>
+  STRATA_FUNCTION void add(std::index_sequence<R...>, const index_t (&i)[Rank], const auto& calls,
+                           value_type& order) const {
+    calls((i[R] - lower[R])...) += 1;
+    std::uint64_t item = 0;
+    for (const index_t at : i) item = item * 1000003 + static_cast<std::uint64_t>(at);
+    for (int w = 0; w < Words; ++w) order.hash[w] = order.hash[w] * 31 + item + static_cast<std::uint64_t>(w);
+  }
+  STRATA_FUNCTION void operator()(index_t i, index_t j, auto calls, value_type& order) const {
+    add(std::make_index_sequence<Rank>(), {i, j}, calls, order);
+  }
+  STRATA_FUNCTION void operator()(index_t i, index_t j, index_t k, auto calls, value_type& order) const {
+    add(std::make_index_sequence<Rank>(), {i, j, k}, calls, order);
+  }
+  STRATA_FUNCTION void operator()(index_t i, index_t j, index_t k, index_t l, auto calls,
+                                  value_type& order) const {
+    add(std::make_index_sequence<Rank>(), {i, j, k, l}, calls, order);
+  }
+  STRATA_FUNCTION static void init(value_type& order) {
+    for (int w = 0; w < Words; ++w) order.hash[w] = 1;
+  }
+  STRATA_FUNCTION static void join(value_type& a, const value_type& b) {
+    for (int w = 0; w < Words; ++w) a.hash[w] = a.hash[w] * 6364136223846793005u + b.hash[w];
+  }
+};
+
+// Extents of a box of about so many items; those of a row that GPUs treat differently: few, and at the ends
+// of blocks of the tree.
+template <int Rank>
+std::array<index_t, Rank> draw_extents(Random& random, index_t items) {
+  std::array<index_t, Rank> extents;
+  const index_t few[] = {1, 2, 3, 7, 8, 9, 31, 63, 64, 65, 510, 511, 512, 513, 1021};
+  index_t left = items;
+  for (int r = Rank - 1; r > 0; --r) {
+    const index_t most = std::max<index_t>(1, left / (r == 1 ? 40 : 80));
+    extents[r] = std::min(most, random(0, 1) == 0 ? few[random(0, std::size(few) - 1)] : random(1, most));
+    left /= extents[r];
+  }
+  extents[0] = left + random(1, 40);
+  return extents;
+}
+
+template <class D, class L, int Words, int Rank>
+void expect_box(Random& random, index_t items) {
+  const auto extents = draw_extents<Rank>(random, items);
+  HashPoints<Words, Rank> kernel{};
+  std::array<index_t, Rank> upper;
+  std::string what = std::to_string(Words) + " words,";
+  for (int r = 0; r < Rank; ++r) {
+    kernel.lower[r] = random(0, 3) == 0 ? random(-5, 5) * (index_t{1} << 40) : random(-70, 70);
+    upper[r] = kernel.lower[r] + extents[r];
+    what += " [" + std::to_string(kernel.lower[r]) + ", " + std::to_string(upper[r]) + ")";
+  }
+  SCOPED_TRACE(what);
+  [&]<std::size_t... R>(std::index_sequence<R...>) {
+    const auto box = mdrange({kernel.lower[R]...}, {upper[R]...});
+    const auto on_host = create<MDArray<int, Serial, rank<Rank>>>("on host", extents[R]...);
+    const auto calls = create<MDArrayIn<L, int, D, rank<Rank>>>("calls", extents[R]...);
+    Order<Words> expected{}, order{};
+    parallel_reduce(box, with(kernel, on_host), expected);
+
+    parallel_reduce(box, with(kernel, calls), order);
+
+    for (int w = 0; w < Words; ++w) ASSERT_EQ(order.hash[w], expected.hash[w]) << "word " << w;
+    std::int64_t wrong = 0;
+    const auto found = create_mirror_and_copy(calls);
+    for (index_t k = 0; k < static_cast<index_t>(found.size()); ++k) wrong += found.data()[k] != 1;
+    ASSERT_EQ(wrong, 0) << "items not called once";
+  }
+  (std::make_index_sequence<Rank>());
+}
+
+template <class D>
+class BoxSums : public ::testing::Test {};
+TYPED_TEST_SUITE(BoxSums, TestDevices, DeviceName);
+
+TYPED_TEST(BoxSums, CallEachItemOnceInTheOrderOfTheTree) {
+  using D = TypeParam;
+  Random random;
+  // From 2^18 items on GPUs have another way.
+  const index_t most = std::string(D::name) == "Cuda" ? 2'000'000 : 20'000;
+  for (int draw = 0; draw < trials(6); ++draw) {
+    expect_box<D, LayoutLeft, 1, 2>(random, random(most / 20, most));
+    expect_box<D, LayoutLeft, 2, 3>(random, random(most / 20, most));
+    expect_box<D, LayoutLeft, 1, 4>(random, random(most / 20, most));
+    expect_box<D, LayoutRight, 1, 3>(random, random(most / 20, most));
+    if (this->HasFatalFailure()) return;
+  }
+}
+
+}  // namespace
