@@ -167,7 +167,7 @@ ArrayPart part_of_halo(const Box& domain, const ResidentRows* items, int cuts, c
                         " dimensions was declared of the array \"" + label + "\", which is " +
                         to_string(domain) + "; give a number for each of its dimensions at most");
   check_neighbours(all, dimensions);
-  const auto is_empty = [](ResidentRows items) { return items.begin >= items.end; };
+  const auto is_empty = [](ResidentRows rows) { return rows.begin >= rows.end; };
   if (std::any_of(work.begin(), work.end(), is_empty)) return {Box::none(std::max(domain.rank(), 1)), {}};
   if (edges != EdgeKind::None) check_edges_of(neighbours, domain, edges == EdgeKind::Cyclic, label);
   if (domain.rank() == 0) return {domain, {}};
