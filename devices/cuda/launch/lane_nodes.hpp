@@ -75,12 +75,15 @@ struct CudaLaneNodes {
       const auto items = nodes.items(row, block);
 #pragma unroll 1
       for (int k = own; k < count; k += own_lanes * warps) {
-        if (k + own_lanes <= count && items.are_line(k, own_lanes)) {
-          items.line(k, value);
-        } else {
+        if (k + own_lanes > count) {
 #pragma unroll
           for (int l = 0; l < own_lanes; ++l)
             if (k + l < count) items(k + l, value[l]);
+        } else if (items.are_line(k, own_lanes)) {
+          items.line(k, value);
+        } else {  // without conditions between the loads
+#pragma unroll
+          for (int l = 0; l < own_lanes; ++l) items(k + l, value[l]);
         }
       }
     }
