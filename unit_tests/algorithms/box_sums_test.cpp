@@ -102,6 +102,18 @@ template <class D>
 class BoxSums : public ::testing::Test {};
 TYPED_TEST_SUITE(BoxSums, TestDevices, DeviceName);
 
+TYPED_TEST(BoxSums, OfBoxesWithoutItemsAreTheIdentity) {
+  const auto no_columns = create<MDArray<int, TypeParam, rank<2>>>("no columns", 300'000, 0);
+  const auto no_rows = create<MDArray<int, TypeParam, rank<2>>>("no rows", 0, 300'000);
+  for (const auto& calls : {no_columns, no_rows}) {
+    Order<1> order{};
+
+    parallel_reduce(mdrange({calls.extent(0), calls.extent(1)}), with(HashPoints<1, 2>{}, calls), order);
+
+    EXPECT_EQ(order.hash[0], 1u);
+  }
+}
+
 TYPED_TEST(BoxSums, CallEachItemOnceInTheOrderOfTheTree) {
   using D = TypeParam;
   Random random;

@@ -153,8 +153,9 @@ inline bool has_lane_nodes(index_t rows, index_t row_items) {
   // On an H200 sums over 64^3 elements take as long in either way, smaller ones a fifth longer; a million
   // rows of 3 elements take 29 us, and 387 by warps that have a node each.
   constexpr index_t least_items = index_t{1} << 18, least_nodes = index_t{1} << 13;
+  if (rows < warp_lanes || row_items <= 0) return false;
   const index_t blocks = (row_items - 1) / reduction_block + 1;
-  return rows >= warp_lanes && (row_items >= least_items / rows || blocks >= least_nodes / rows);
+  return row_items >= least_items / rows || blocks >= least_nodes / rows;
 }
 
 /// The kernel and its launch, for some blocks of some rows of a box.
