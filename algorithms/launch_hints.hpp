@@ -8,10 +8,11 @@
 //   parallel_for(last_index_fastest(mdrange({n0, n1})), functor);
 //
 // Hints never change results, and every launch accepts all of them. Cuda uses all of them in parallel_for
-// over ranges of indices, launch bounds in reductions and over teams, and last_index_fastest in reductions,
-// too: a reduction whose kernel needs many registers gets them by launch_bounds<256, 1>; by default a
-// reduction is compiled so that a multiprocessor holds two blocks. Elsewhere hints have no effect. Of two
-// hints of one kind the outer one holds.
+// over ranges of indices, last_index_fastest in reductions, and launch bounds in reductions and over teams: a
+// reduction whose kernel needs many registers gets them by launch_bounds<256, 1>; by default a reduction is
+// compiled so that a multiprocessor holds two blocks. With launch bounds a warp of a reduction over a box
+// reads along the last index, whatever the layout. Elsewhere hints have no effect. Of two hints of one kind
+// the outer one holds.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -24,6 +24,7 @@ class ShortList {
       few_[count_] = std::move(item);
     } else {
       if (more_.empty()) {
+        more_.reserve(Few + 1);  // nothing has been moved where this throws
         for (T& one : few_) more_.push_back(std::move(one));
       }
       more_.push_back(std::move(item));

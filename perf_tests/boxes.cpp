@@ -131,7 +131,7 @@ void measure_sum(Contest<D>& contest, const std::string& name, const Array& u) {
   std::int64_t exact = 0;
   strata::parallel_reduce(strata::on(D{}), inner * inner * inner, AddExact<Formula>{inner},
                           strata::Sum(exact));
-  const double expected = static_cast<double>(exact);
+  const double expected = static_cast<double>(exact), tolerance = sizeof(T) == 8 ? 0 : 1e-5;
   T sum = 0;
   contest.measure(
       {.name = name,
@@ -140,7 +140,7 @@ void measure_sum(Contest<D>& contest, const std::string& name, const Array& u) {
        .run =
            [&] { strata::parallel_reduce(points, strata::with(AddPoint<Formula>{}, u), strata::Sum(sum)); },
        .baseline = box_sum_by_hand<Formula>(contest.place(), BoxSum<T>{u.data(), m, &sum}),
-       .correct = [&] { return std::abs(static_cast<double>(sum) - expected) <= 1e-5 * expected; },
+       .correct = [&] { return std::abs(static_cast<double>(sum) - expected) <= tolerance * expected; },
        .clear = [&] { sum = T(-1); }});
 }
 // The formulas are symmetric, so that both layouts have the same baseline.
@@ -198,9 +198,10 @@ void measure(const Options& options, Report& report, const char* type) {
 int main(int argc, char** argv) {
   const Options options =
       parse_options(argc, argv, "Kernels over boxes on a GPU: copies, transpositions, stencils and sums.");
-  Report report("boxes",
-                "plain CUDA, the best of six shapes of block with 1, 4 and 8 points a thread; transpositions "
-                "also through shared memory");
+  Report report(
+      "boxes",
+      "plain CUDA, the best of six shapes of block with 1, 4 and 8 points a thread (of sums nine with 8, 32 "
+      "and 128); transpositions also through shared memory");
   for_each_type(options, [&]([[maybe_unused]] auto zero, [[maybe_unused]] const char* type) {
     for_each_real_device(options, [&](auto device) {
       using D = decltype(device);

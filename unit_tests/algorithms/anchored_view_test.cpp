@@ -216,7 +216,7 @@ TYPED_TEST(AnchoredViews, HaveWhatTheIndicesSayWhereverBoxesAndArraysBegin) {
   Random random;
   const index_t most = std::string(TypeParam::name) == "Cuda" ? 70 : 20;
   const auto extent = [&](index_t largest) { return 5 + random(0, random(0, 2) == 0 ? largest : 15); };
-  for (int draw = 0; draw < trials(25); ++draw) {
+  for (int draw = 0; draw < trials(25) + 1; ++draw) {
     SCOPED_TRACE(draw);
     expect_box<TypeParam, LayoutLeft, 2>(random, {extent(10 * most), extent(10 * most)}, random(0, 3));
     expect_box<TypeParam, LayoutLeft, 3>(random, {extent(most), extent(most), extent(most)}, random(0, 3));
@@ -291,7 +291,7 @@ void expect_elements_found(Random& random, index_t most) {
 TYPED_TEST(AnchoredViews, HaveElementsOfAllKindsInAnyStrides) {
   Random random;
   const index_t most = std::string(TypeParam::name) == "Cuda" ? 700 : 40;
-  for (int draw = 0; draw < trials(10); ++draw) {
+  for (int draw = 0; draw < trials(10) + 1; ++draw) {
     SCOPED_TRACE(draw);
     expect_elements_found<half_t, TypeParam, LayoutRight, 37>(random, most);
     expect_elements_found<double, TypeParam, LayoutLeft, 133>(random, most);

@@ -69,8 +69,7 @@ std::array<index_t, Rank> draw_extents(Random& random, index_t items) {
 }
 
 template <class D, class L, int Words, int Rank>
-void expect_box(Random& random, index_t items) {
-  const auto extents = draw_extents<Rank>(random, items);
+void expect_box(Random& random, const std::array<index_t, Rank>& extents) {
   HashPoints<Words, Rank> kernel{};
   std::array<index_t, Rank> upper;
   std::string what = std::to_string(Words) + " words,";
@@ -117,15 +116,47 @@ TYPED_TEST(BoxSums, OfBoxesWithoutItemsAreTheIdentity) {
 TYPED_TEST(BoxSums, CallEachItemOnceInTheOrderOfTheTree) {
   using D = TypeParam;
   Random random;
-  // From 2^18 items on GPUs have another way.
+  // From 2^18 items or 2^13 blocks of the tree on GPUs have another way.
   const index_t most = std::string(D::name) == "Cuda" ? 2'000'000 : 20'000;
-  for (int draw = 0; draw < trials(6); ++draw) {
-    expect_box<D, LayoutLeft, 1, 2>(random, random(most / 20, most));
-    expect_box<D, LayoutLeft, 2, 3>(random, random(most / 20, most));
-    expect_box<D, LayoutLeft, 1, 4>(random, random(most / 20, most));
-    expect_box<D, LayoutRight, 1, 3>(random, random(most / 20, most));
+  const auto items = [&] { return random(most / 20, most); };
+  for (int draw = 0; draw < trials(6) + 1; ++draw) {
+    expect_box<D, LayoutLeft, 1, 2>(random, draw_extents<2>(random, items()));
+    expect_box<D, LayoutLeft, 2, 3>(random, draw_extents<3>(random, items()));
+    expect_box<D, LayoutLeft, 1, 4>(random, draw_extents<4>(random, items()));
+    expect_box<D, LayoutRight, 1, 3>(random, draw_extents<3>(random, items()));
     if (this->HasFatalFailure()) return;
   }
+}
+
+// Of so many blocks of the tree, in rows of one and of two, blocks of a GPU have four groups of warps.
+TYPED_TEST(BoxSums, CallEachOfManyItemsOnceInTheOrderOfTheTree) {
+  using D = TypeParam;
+  Random random;
+  const index_t part = std::string(D::name) == "Cuda" ? 1 : 100;
+  expect_box<D, LayoutLeft, 1, 2>(random, {300'007 / part, 33});
+  expect_box<D, LayoutLeft, 2, 3>(random, {40'009 / part, 3, 171});
+}
+
+struct AddAndFind {
+  STRATA_FUNCTION void operator()(auto i, auto j, auto x, double& sum, double& most) const {
+    sum += x(i, j);
+    most = x(i, j) > most ? x(i, j) : most;
+  }
+};
+TYPED_TEST(BoxSums, OfSeveralReducersHaveTheBitsOfSerial) {
+  const auto on_host = create<MDArray<double, Serial, rank<2>>>("on host", 5000, 70);
+  for (index_t i = 0; i < 5000; ++i)
+    for (index_t j = 0; j < 70; ++j) on_host(i, j) = mixed_number(70 * i + j);
+  const auto x = create<MDArrayIn<LayoutLeft, double, TypeParam, rank<2>>>("x", 5000, 70);
+  deep_copy(x, on_host);
+  const auto box = mdrange({3, 1}, {4998, 70});
+  double expected_sum = 0, expected_most = 0, sum = 0, most = 0;
+  parallel_reduce(box, with(AddAndFind{}, on_host), Sum(expected_sum), Max(expected_most));
+
+  parallel_reduce(box, with(AddAndFind{}, x), Sum(sum), Max(most));
+
+  EXPECT_TRUE(same_bits(sum, expected_sum)) << sum << " " << expected_sum;
+  EXPECT_EQ(most, expected_most);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // The values of blocks of a range, or of a box's rows, each by itself, as one of several devices makes them:
 // the nodes of a reduction without the tree above them. A warp computes a node, or two do, and a first lane
-// stores the value. Compiled by nvcc only.
+// stores the value; or lanes have a row each (lane_nodes.hpp). Compiled by nvcc only.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

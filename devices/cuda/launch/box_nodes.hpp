@@ -208,7 +208,6 @@ struct StoredNodes {
   __device__ bool holds(index_t a, index_t b) const {
     return numbers.holds(a << (log2_unit + log2_groups), b << (log2_unit + log2_groups));
   }
-  index_t most_items() const { return warp_lanes; }
 
   /// Node `node` by the calling warp, to its lane 0.
   template <class Reducer>

@@ -74,7 +74,10 @@ bool cuda_run_box(CudaLaunch& launch, CudaQueue& queue, const BoxAxes<Rank>& axe
     const auto threads = [](const CudaKernel::OnDevice& on) { return on.resident_blocks * on.block; };
     const bool fits = Work::marching == no_axis ? threads(on_device) >= threads(on_unrolled)
                                                 : 2 * threads(on_unrolled) >= threads(on_device);
-    if (fits && on_unrolled.most_threads >= smaller_of(on_device.most_threads, usual_box_threads))
+    bool asks = hints.block_size > 0;
+    for (const index_t tile : axes.tile) asks = asks || tile > 0;
+    const int most = asks ? on_device.most_threads : smaller_of(on_device.most_threads, usual_box_threads);
+    if (fits && on_unrolled.most_threads >= most)
       return cuda_run_box<typename Work::unrolled, Bounds>(launch, queue, axes, hints, body);
   }
   constexpr int axis_x = axis_of_grid(0, Work::marching);

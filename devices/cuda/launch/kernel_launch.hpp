@@ -44,10 +44,12 @@ struct CudaKernelLaunch : CudaForLaunch {
                          const Finish& finish) {
     using Static = typename HintsOf<R>::static_hints;
     const BoxNodes<Rank, Body> nodes = box_nodes<Rank>(range, body);
-    if constexpr (may_have_lane_nodes<Static, Body, Reducer>())
-      if (has_lane_nodes(range.upper[0] - range.lower[0], nodes.row_items))
-        return cuda_reduce_by_lanes(info, range.items(), nodes, {range.lower[0], range.upper[0]}, reducer,
-                                    finish);
+    if constexpr (may_have_lane_nodes<Static, Body, Reducer>()) {
+      const CudaUnits<typename Reducer::value_type> units(nodes);
+      const ResidentRows rows{range.lower[0], range.upper[0]};
+      if (has_lane_nodes(rows.end - rows.begin, nodes.row_items) && units.are_few())
+        return cuda_reduce_by_lanes(info, range.items(), nodes, rows, units, reducer, finish);
+    }
     cuda_reduce_nodes<Static>(info, range.items(), nodes.last - nodes.first, nodes, reducer, finish);
   }
 
@@ -58,7 +60,7 @@ struct CudaKernelLaunch : CudaForLaunch {
     using Static = typename HintsOf<R>::static_hints;
     const BoxNodes<Rank, Body> nodes = box_nodes<Rank>(range, body);
     if constexpr (may_have_lane_nodes<Static, Body, Reducer>())
-      if (has_lane_nodes(rows.end - rows.begin, (blocks.end - blocks.begin) * reduction_block))
+      if (has_lane_nodes(rows.end - rows.begin, items_of_blocks(nodes, blocks)))
         return cuda_reduce_blocks_by_lanes(info, rows, blocks, nodes, reducer, store);
     cuda_reduce_blocks<Static>(info, rows, blocks, nodes, reducer, store);
   }

@@ -171,12 +171,15 @@ class LaneNodesLaunch {
     // Large blocks only where all multiprocessors have some to do, one after the other: no more than run at a
     // time, as none begins where one is at work.
     const CudaKernel::OnDevice& on_device = cuda_kernel_on(queue, kernel);
-    const index_t resident = index_t{on_device.resident_blocks} * on_device.block / Work::group_threads;
+    const index_t resident = index_t{on_device.resident_blocks} * on_device.block;
+    const index_t multiprocessors = cuda_multiprocessors(queue);
     constexpr index_t rounds = 4;
-    const bool is_large = plan.tasks >= rounds * resident;
+    const bool is_large = plan.tasks * Work::group_threads >= rounds * resident;
     const index_t groups = is_large ? Work::most_groups : 1;
-    const index_t most = is_large ? resident / groups : index_t{1} << 30;
-    const index_t grid = smaller_of((plan.tasks - 1) / groups + 1, larger_of(most, index_t{1}));
+    const index_t most =
+        is_large ? larger_of(resident / multiprocessors / Work::most_threads, index_t{1}) * multiprocessors
+                 : index_t{1} << 30;
+    const index_t grid = smaller_of((plan.tasks - 1) / groups + 1, most);
     auto parameters = parameters_of(launch, Work{nodes, reducer, store, rows, blocks, plan, launch.check()});
     cuda_launch(launch, kernel, cuda_line(grid, groups * Work::group_threads), parameters);
   }

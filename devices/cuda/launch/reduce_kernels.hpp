@@ -7,7 +7,7 @@
 // Small reductions are done by one block, or by 8 in a cluster, which send their values to the first one. In
 // large ones all blocks send theirs to the last one (grid_gather.hpp). One thread runs the finish.
 //
-// Numbers without a node are left out. One launch, whatever the size.
+// Numbers without a node are left out. One launch, whatever the size; lane_nodes.hpp has another way.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -159,27 +159,41 @@ void cuda_reduce_nodes(const LaunchInfo& info, index_t items, index_t count, con
   reduction.run(launch, scratch, nodes, reducer, finish);
 }
 
+/// The values of nodes, or of 32 rows that are a node each, between the two kernels of the way below.
+template <class T>
+struct CudaUnits {
+  int log2;
+  index_t first;
+  index_t count;
+  explicit CudaUnits(const BoxNumbers& box)
+      : log2(box.log2_row == 0 ? 5 : 0),
+        first(box.first >> log2),
+        count(box.last > box.first ? ((box.last - 1) >> log2) + 1 - first : 0) {}
+  /// Whether they take little scratch memory.
+  bool are_few() const {
+    constexpr index_t most_bytes = index_t{64} << 20;
+    return count <= most_bytes / static_cast<index_t>(sizeof(T));
+  }
+};
+
 /// The same in two kernels: lanes with a row each make the values of nodes, and a reduction of the usual kind
 /// joins those.
 template <class Nodes, class Reducer, class Finish>
 void cuda_reduce_by_lanes(const LaunchInfo& info, index_t items, const Nodes& nodes, ResidentRows rows,
-                          const Reducer& reducer, const Finish& finish) {
+                          const CudaUnits<typename Reducer::value_type>& units, const Reducer& reducer,
+                          const Finish& finish) {
   using T = typename Reducer::value_type;
   using Reduction = CudaReduceLaunch<StoredNodes<T>, Reducer, Finish, StaticHints<>>;
   CudaQueue& queue = cuda_queue_for(info, Finish::waits);
   CudaLaunch launch(queue, EventKind::BeginReduce, info, items);
-  // Values are those of nodes, or of 32 rows that are a node each.
-  const int log2_unit = nodes.log2_row == 0 ? 5 : 0;
-  const index_t first_unit = nodes.first >> log2_unit;
-  const index_t units = ((nodes.last - 1) >> log2_unit) + 1 - first_unit;
-  StoredNodes<T> stored(nodes, log2_unit);
+  StoredNodes<T> stored(nodes, units.log2);
   Reduction reduction(cuda_kernel_on(queue, Reduction::kernel()), stored, stored.last - stored.first);
   const std::size_t values_at = (reduction.scratch_bytes() + 255) / 256 * 256;
   const CudaScratch scratch =
-      launch.scratch(values_at + static_cast<std::size_t>(units) * sizeof(T), reduction.slots());
+      launch.scratch(values_at + static_cast<std::size_t>(units.count) * sizeof(T), reduction.slots());
   T* const values = reinterpret_cast<T*>(static_cast<char*>(scratch.partials) + values_at);
   stored.values = values;
-  const StoreUnits<T> store{values, first_unit, log2_unit};
+  const StoreUnits<T> store{values, units.first, units.log2};
   LaneNodesLaunch<Nodes, Reducer, StoreUnits<T>>::run(launch, queue, nodes, rows, {0, nodes.blocks}, reducer,
                                                       store);
   reduction.run(launch, scratch, stored, reducer, finish);

@@ -13,7 +13,6 @@
 #include <strata/devices/cuda/launch/kept_elements.hpp>
 #include <strata/devices/cuda/launch/warp.hpp>
 #include <strata/devices/launch_hints.hpp>
-#include <strata/devices/launch_info.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -163,9 +162,13 @@ struct NodeThreads {
   /// with more, only what writes gains, and only where the last round, which is not full, is a small part of
   /// all (from 8 rounds on, tried on an H200 with 4 and 15 rounds, nothing between).
   static bool shares(const Nodes& nodes, index_t count, index_t resident_threads) {
-    if (!can_share || nodes.most_items() <= warp_lanes) return false;
-    const index_t threads = 2 * warp_lanes * count;
-    return threads <= resident_threads || (writes && threads >= 8 * resident_threads);
+    if constexpr (can_share) {
+      if (nodes.most_items() <= warp_lanes) return false;
+      const index_t threads = 2 * warp_lanes * count;
+      return threads <= resident_threads || (writes && threads >= 8 * resident_threads);
+    } else {
+      return false;
+    }
   }
 };
 

@@ -70,26 +70,32 @@ TYPED_TEST(Grids, ComputeStencilsOfEveryLayout) {
   });
 }
 
-TYPED_TEST(Grids, ReduceToTheBitsOfOneDevice) {
-  for (const index_t m : {3, 700, 1100}) {
-    const index_t n = 23;
-    const CoherentArray<double, rank<2>, LayoutRight> a("a", n, m);
-    {
-      const auto view = a.write();
-      for (index_t i = 0; i < n; ++i)
-        for (index_t j = 0; j < m; ++j) view(i, j) = strata_tests::mixed_number(i * m + j);
-    }
-    double expected = 0;
-    launch_reduce(on(TypeParam{}), mdrange({1, 0}, {n, m}), Weighted{}, Sum(expected), in(a));
-    this->everywhere([&](const auto& where) {
-      // A GPU and a host may contract multiply-adds in other ways.
-      constexpr bool one_kind = std::is_same_v<decltype(where), const GridAcross<2, TypeParam>&>;
-      if constexpr (!one_kind && !strata_tests::runs_on_host_threads<TypeParam>) return;
-      double sum = 0;
-      launch_reduce(where, mdrange({1, 0}, {n, m}), Weighted{}, Sum(sum), in(a, own_element));
-      EXPECT_EQ(std::memcmp(&sum, &expected, sizeof sum), 0) << sum << " is not " << expected;
-    });
+template <class D, class Layout>
+void check_reduction(const auto& everywhere, index_t n, index_t m) {
+  const CoherentArray<double, rank<2>, Layout> a("a", n, m);
+  {
+    const auto view = a.write();
+    for (index_t i = 0; i < n; ++i)
+      for (index_t j = 0; j < m; ++j) view(i, j) = strata_tests::mixed_number(i * m + j);
   }
+  double expected = 0;
+  launch_reduce(on(D{}), mdrange({1, 0}, {n, m}), Weighted{}, Sum(expected), in(a));
+  everywhere([&](const auto& where) {
+    // A GPU and a host may contract multiply-adds in other ways.
+    constexpr bool one_kind = std::is_same_v<decltype(where), const GridAcross<2, D>&>;
+    if constexpr (!one_kind && !strata_tests::runs_on_host_threads<D>) return;
+    double sum = 0;
+    launch_reduce(where, mdrange({1, 0}, {n, m}), Weighted{}, Sum(sum), in(a, own_element));
+    EXPECT_EQ(std::memcmp(&sum, &expected, sizeof sum), 0) << sum << " is not " << expected;
+  });
+}
+TYPED_TEST(Grids, ReduceToTheBitsOfOneDevice) {
+  using D = TypeParam;
+  const auto everywhere = [](const auto& f) { Grids<D>::everywhere(f); };
+  for (const index_t m : {3, 700, 1100}) check_reduction<D, LayoutRight>(everywhere, 23, m);
+  // GPUs give the rows of a part of 2^18 elements to the lanes of warps.
+  const index_t rows = strata_tests::runs_on_host_threads<D> ? 40 : 1400;
+  check_reduction<D, LayoutLeft>(everywhere, rows, 1100);
 }
 
 }  // namespace
