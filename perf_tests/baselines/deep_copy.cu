@@ -38,28 +38,24 @@ Competitor transpose(CudaPlace place, T* y, const T* x, std::ptrdiff_t rows, std
           }};
 }
 
-template <class T, int Width>
-struct alignas(sizeof(T) * Width) Numbers {
-  T number[Width];
-};
 // `Width` numbers a load, `Each` loads a thread, all of them before the first store.
 template <class T, class U, int Block, int Width, int Each>
 __global__ void __launch_bounds__(Block)
     convert_kernel(U* __restrict__ y, const T* __restrict__ x, std::ptrdiff_t n) {
   const std::ptrdiff_t first = (std::ptrdiff_t{Block} * Each * blockIdx.x + threadIdx.x) * Width;
-  Numbers<T, Width> in[Each];
+  Pack<T, Width> in[Each];
 #pragma unroll
   for (int k = 0; k < Each; ++k) {
     const std::ptrdiff_t at = first + std::ptrdiff_t{Block} * Width * k;
-    if (at < n) in[k] = *reinterpret_cast<const Numbers<T, Width>*>(x + at);
+    if (at < n) in[k] = *reinterpret_cast<const Pack<T, Width>*>(x + at);
   }
 #pragma unroll
   for (int k = 0; k < Each; ++k) {
     const std::ptrdiff_t at = first + std::ptrdiff_t{Block} * Width * k;
-    Numbers<U, Width> out;
+    Pack<U, Width> out;
 #pragma unroll
-    for (int q = 0; q < Width; ++q) out.number[q] = static_cast<U>(in[k].number[q]);
-    if (at < n) *reinterpret_cast<Numbers<U, Width>*>(y + at) = out;
+    for (int q = 0; q < Width; ++q) out.value[q] = static_cast<U>(in[k].value[q]);
+    if (at < n) *reinterpret_cast<Pack<U, Width>*>(y + at) = out;
   }
 }
 template <class T, class U, int Block, int Width, int Each>

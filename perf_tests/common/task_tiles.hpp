@@ -22,7 +22,7 @@ namespace perf {
 
 using TileWord = std::uint32_t;
 
-struct FillTile {
+struct FillTaskTile {
   TileWord seed;
   STRATA_FUNCTION void operator()(auto i, auto tile) const {
     const strata::index_t k = i;
@@ -104,7 +104,7 @@ class SmallMemory {
       if (k >= TileUpdates::num_read) continue;
       const auto view = tiles_.back().write();
       strata::parallel_for(strata::on(strata::Threads{}), items_,
-                           strata::with(FillTile{static_cast<TileWord>(k)}, view.view()));
+                           strata::with(FillTaskTile{static_cast<TileWord>(k)}, view.view()));
     }
     bytes_ = Copies::bytes(*tiles_[0].state());
     graph_ = updates_.graph(bytes_);
