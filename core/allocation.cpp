@@ -98,7 +98,10 @@ void note_capture(Capture& capture, const Allocation& allocation) {
   if (current_keeper != nullptr) current_keeper->keep(allocation);
   const bool right_kind = allocation.space.kind == capture.kind;
   if (allocation.space.shared && !right_kind) {
-    if (capture.shared_instance < 0) capture.shared_instance = allocation.space.instance;
+    const bool is_first = capture.shared_instance < 0;
+    if (is_first) capture.shared_instance = allocation.space.instance;
+    if (is_first || capture.shared_kind != allocation.space.kind)
+      capture.shared_kind = is_first ? allocation.space.kind : nullptr;
     return;
   }
   if (capture.first == nullptr) {

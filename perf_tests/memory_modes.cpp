@@ -83,6 +83,7 @@ struct CopyRow {
     case ByHand::ManagedFaults:
       return MemoryMode::Managed;
     case ByHand::Mapped:
+    case ByHand::MappedLoops:
       return MemoryMode::Mapped;
     case ByHand::Implicit:
       return MemoryMode::Implicit;
@@ -225,7 +226,7 @@ class MemoryModes {
     if constexpr (has_competitors) {
       for (const ByHand way :
            {ByHand::Pageable, ByHand::Pinned, ByHand::Managed, ByHand::ManagedHints, ByHand::ManagedInPlace,
-            ByHand::ManagedFaults, ByHand::Mapped, ByHand::Implicit}) {
+            ByHand::ManagedFaults, ByHand::Mapped, ByHand::MappedLoops, ByHand::Implicit}) {
         if (std::find(modes.begin(), modes.end(), leader(way)) == modes.end()) continue;
         // Where data is larger, that is the way of mapped memory, which has cases of its own.
         if (way == ByHand::ManagedInPlace && bytes_of(work.n) > most_in_place()) continue;
@@ -240,14 +241,13 @@ class MemoryModes {
 #endif
   }
 
-  // Against what the entry is to be as fast as: for managed arrays the fastest way by hand at whose end the
-  // host has the pages.
+  // Against what the entry is to be as fast as: for mapped and managed arrays the fastest way by hand, of
+  // managed ones at whose end the host has the pages.
   double ratio_of(const Entry& entry, const std::vector<Entry>& entries, Until until) const {
     int baseline = entry.baseline;
-    if (baseline >= 0 && entry.mode == MemoryMode::Managed)
+    if (baseline >= 0 && (entry.mode == MemoryMode::Managed || entry.mode == MemoryMode::Mapped))
       for (const Entry& other : entries)
-        if (other.is_by_hand && other.mode == MemoryMode::Managed &&
-            (until == Until::Verified || !other.comes_late) &&
+        if (other.is_by_hand && other.mode == entry.mode && (until == Until::Verified || !other.comes_late) &&
             race_.time(other.number, until).median < race_.time(baseline, until).median)
           baseline = other.number;
     return baseline < 0 ? none : race_.speedup(entry.number, baseline, until);

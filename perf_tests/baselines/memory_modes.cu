@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -13,31 +14,34 @@ namespace {
 
 constexpr int block = 256;
 
+template <class F>
+__device__ void for_items(std::ptrdiff_t n, const F& f) {
+  std::ptrdiff_t i = blockIdx.x * static_cast<std::ptrdiff_t>(block) + threadIdx.x;
+  for (; i < n; i += gridDim.x * static_cast<std::ptrdiff_t>(block)) f(i);
+}
+
 template <class T>
 __global__ void __launch_bounds__(block) first_kernel(T* a, std::ptrdiff_t n) {
-  const std::ptrdiff_t i = blockIdx.x * static_cast<std::ptrdiff_t>(block) + threadIdx.x;
-  if (i < n) a[i] = first_of(a[i]);
+  for_items(n, [=](std::ptrdiff_t i) { a[i] = first_of(a[i]); });
 }
 template <class T>
 __global__ void __launch_bounds__(block) second_kernel(T* a, std::ptrdiff_t n) {
-  const std::ptrdiff_t i = blockIdx.x * static_cast<std::ptrdiff_t>(block) + threadIdx.x;
-  if (i < n) a[i] = second_of(a[i]);
+  for_items(n, [=](std::ptrdiff_t i) { a[i] = second_of(a[i]); });
 }
 template <class T>
 __global__ void __launch_bounds__(block)
     combine_kernel(const T* __restrict__ a, const T* __restrict__ b, T* __restrict__ c, std::ptrdiff_t n) {
-  const std::ptrdiff_t i = blockIdx.x * static_cast<std::ptrdiff_t>(block) + threadIdx.x;
-  if (i < n) c[i] = combined_of(a[i], b[i]);
+  for_items(n, [=](std::ptrdiff_t i) { c[i] = combined_of(a[i], b[i]); });
 }
 template <class T>
 __global__ void __launch_bounds__(block) read_kernel(const T* __restrict__ a, T* found, std::ptrdiff_t n) {
-  const std::ptrdiff_t i = blockIdx.x * static_cast<std::ptrdiff_t>(block) + threadIdx.x;
-  if (i < n && is_unheard_of(a[i])) *found = a[i];
+  for_items(n, [=](std::ptrdiff_t i) {
+    if (is_unheard_of(a[i])) *found = a[i];
+  });
 }
 template <class T>
 __global__ void __launch_bounds__(block) write_kernel(T* a, std::ptrdiff_t n) {
-  const std::ptrdiff_t i = blockIdx.x * static_cast<std::ptrdiff_t>(block) + threadIdx.x;
-  if (i < n) a[i] = first_of(static_cast<T>(i & 1023));
+  for_items(n, [=](std::ptrdiff_t i) { a[i] = first_of(static_cast<T>(i & 1023)); });
 }
 
 bool is_pageable(ByHand way) { return way == ByHand::Pageable || way == ByHand::Implicit; }
@@ -189,7 +193,11 @@ class Arrays {
     cuda_check(cudaMallocAsync(&data, bytes, stream_));
     return static_cast<T*>(data);
   }
-  unsigned blocks() const { return static_cast<unsigned>((n_ + block - 1) / block); }
+  unsigned blocks() const {
+    static const auto few = static_cast<unsigned>(multiprocessors());
+    const auto all = static_cast<unsigned>((n_ + block - 1) / block);
+    return way_ == ByHand::MappedLoops ? std::min(all, few) : all;
+  }
 
   cudaStream_t stream_;
   ByHand way_;
@@ -284,6 +292,8 @@ const char* name_of(ByHand way) {
       return "managed, prefetch, discard and hints";
     case ByHand::ManagedInPlace:
       return "managed, in place";
+    case ByHand::MappedLoops:
+      return "mapped, a block a multiprocessor";
     case ByHand::Implicit:
       return "pageable copies around each launch";
     case ByHand::Mapped:

@@ -16,6 +16,7 @@ enum class ByHand {
   ManagedHints,    ///< the same, with hints: what kernels only read is read-mostly, the rest prefers the GPU
   ManagedInPlace,  ///< managed memory that prefers the host, where kernels reach it over the link
   Mapped,          ///< page-locked memory, which kernels reach over the link
+  MappedLoops,     ///< the same, with a block for each multiprocessor, whose threads go on by strides
   Implicit         ///< copies of malloc'd memory: all operands before each launch, and after it
 };
 const char* name_of(ByHand way);

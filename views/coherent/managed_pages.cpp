@@ -236,13 +236,17 @@ bool CallState::moves_pages(const Part& part) {
 // that models time.
 void CallState::note_link_use(const Part& part) const {
   index_t read = 0, written = 0;
+  bool only = true;
   for_uses(part, [&](const Use& use) {
-    if (use.array->mode != MemoryMode::Mapped && !use.at_host) return;
+    if (use.array->mode != MemoryMode::Mapped && !use.at_host) {
+      only = false;
+      return;
+    }
     const index_t bytes = bytes_of(*use.array, use.region);
     if (reads(use.mode)) read += bytes;
     if (writes(use.mode)) written += bytes;
   });
-  if (read + written > 0) part.queue->next_kernel_uses_link(read, written);
+  if (read + written > 0) part.queue->next_kernel_uses_link(read, written, only);
 }
 
 // For a kernel that is enqueued next on the part's queue.

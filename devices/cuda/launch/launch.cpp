@@ -76,6 +76,8 @@ const CudaKernel::OnDevice& cuda_kernel_on(CudaQueue& queue, CudaKernel& kernel)
   found.most_threads = attributes.maxThreadsPerBlock;
   // What device code sees as __CUDA_ARCH__, also where the driver compiles it for a newer GPU.
   found.waits_itself = attributes.ptxVersion >= 90;
+  constexpr int few_registers = 32;  // all threads of a multiprocessor have as many
+  found.is_light = attributes.numRegs <= few_registers;
   int most = 0;
   for (const int block : {256, 128, 64, 512, 1024}) {
     if (block > found.most_threads) continue;
@@ -99,6 +101,7 @@ const CudaKernel::OnDevice& cuda_kernel_on(CudaQueue& queue, CudaKernel& kernel)
   entry.most_threads = found.most_threads;
   entry.block = found.block;
   entry.waits_itself = found.waits_itself;
+  entry.is_light = found.is_light;
   entry.resident_blocks = found.resident_blocks;
   __atomic_store_n(&entry.handle, static_cast<void*>(handle), __ATOMIC_RELEASE);
   return entry;
@@ -166,7 +169,10 @@ void cuda_allow_shared(CudaQueue& queue, CudaKernel& kernel, unsigned bytes) {
 }
 
 CudaLaunch::CudaLaunch(CudaQueue& queue, EventKind kind, const LaunchInfo& info, index_t items)
-    : queue_(queue), info_(info), scope_(kind, info, "Cuda", queue.device(), queue.id(), items) {
+    : queue_(queue),
+      info_(info),
+      scope_(kind, info, "Cuda", queue.device(), queue.id(), items),
+      uses_only_link_(queue.kernel_uses_only_link(*info.views)) {
   queue_.mutex.lock();
   number_ = queue_.note_kernel(info.label, info.kernel_type, info.tag_type);
 }

@@ -34,6 +34,7 @@ struct CudaKernel {
     int block;            // threads a block that keep the most threads on a multiprocessor
     int resident_blocks;  // of that size, on the whole device at a time
     bool waits_itself;    // for the kernel before it: may be launched ahead
+    bool is_light;        // few registers: it mostly moves data
     // The last question to cuda_shared_for_occupancy and its answer.
     std::uint64_t shared_for_occupancy;
     bool large_shared;  // cuda_allow_shared has allowed it
@@ -72,7 +73,7 @@ struct CudaItems {
   CudaCheck check{};  // first, so that no body lies in padding at the end
   index_t begin = 0;
   unsigned count = 0;
-  unsigned tile = 0;  // items of a block: once or several times its threads
+  unsigned tile = 0;  // items of a block: a multiple of its threads
 };
 
 /// The memory of its queue that a reduction may use until it is done.
@@ -117,6 +118,8 @@ class CudaLaunch {
   CudaLaunch& operator=(const CudaLaunch&) = delete;
 
   CudaCheck check() const;
+  /// Whether the kernel has all its arrays in the host's memory, and reads and writes there.
+  bool uses_only_link() const { return uses_only_link_; }
   CudaScratch scratch(std::size_t bytes, std::size_t slots = 0) const;
   /// Sets device memory to zero before the kernel.
   void clear(void* memory, std::size_t bytes) const;
@@ -150,6 +153,7 @@ class CudaLaunch {
   std::uint64_t number_ = 0;
   std::uint64_t submitted_ = 0;  // of the queue, when a value is waited for
   void* placed_[2] = {};
+  const bool uses_only_link_;
   bool locked_ = true;
   mutable bool stream_used_ = false;  // by work that was not counted
 };
