@@ -104,11 +104,14 @@ struct CudaReduce {
     return nodes.holds(unit << log2, (unit + 1) << log2);
   }
 
-  // The values of the cluster's blocks, and the end.
+  // The values of the cluster's blocks, and the end. Who reads then what bodies wrote must see it all.
   __device__ void join_cluster(Gather& gather, T& value, bool works) const {
+    const bool shows = shows_writes();
+    if (shows) show_to_device();
     gather.send(value);
     if (blockIdx.x != 0 || threadIdx.x >= warp_lanes) return;
     gather.receive(value);
+    if (shows) see_of_device();
     if (!works) return;
     const auto block = static_cast<index_t>(threadIdx.x);
     join_nodes(value, block < 1 << log2_cluster && has_nodes((base >> log2_nodes) + block, log2_nodes),
@@ -116,15 +119,11 @@ struct CudaReduce {
     if (threadIdx.x == 0) end(value);
   }
 
-  // The values of the grid's blocks, and the end. Who reads then what bodies wrote must see it all.
+  // The same of the grid's blocks.
   __device__ void join_grid(T& value, bool works) const {
     const FromBlocks blocks(scratch.slots, base >> log2_nodes, gridDim.x);
-    const bool shows = shows_writes();
-    if (shows) __syncwarp();
-    if (threadIdx.x == 0) {
-      if (shows) fence_device();
-      blocks.send(blockIdx.x, value);
-    }
+    if (shows_writes()) show_to_device();
+    if (threadIdx.x == 0) blocks.send(blockIdx.x, value);
     if (blockIdx.x != gridDim.x - 1) return;
     __syncthreads();  // the values of the nodes have been joined
     join_blocks(value, blocks);
@@ -132,6 +131,18 @@ struct CudaReduce {
     const unsigned warps = blockDim.x / warp_lanes, groups = blocks.groups();
     for (unsigned group = threadIdx.x / warp_lanes; group < groups; group += warps)
       blocks.clear(group, threadIdx.x % warp_lanes);
+  }
+
+  // What the calling block wrote is seen by those that get the value that its thread 0 sends next. (Other
+  // warps have met the first one since.)
+  __device__ static void show_to_device() {
+    __syncwarp();
+    if (threadIdx.x == 0) fence_device();
+  }
+  // The calling warp, of which some lanes have received values, sees what their blocks wrote.
+  __device__ static void see_of_device() {
+    fence_device();
+    __syncwarp();
   }
 
   __device__ void join(T& a, const T& b) const { reducer.join(a, b); }
@@ -220,10 +231,7 @@ struct CudaReduce {
         const index_t first = ((group * warp_lanes + lane) << FromBlocks::log2_values) - unit;
         if (round == 0) {
           blocks.receive(value, static_cast<unsigned>(group - first_group), static_cast<unsigned>(lane));
-          if (shows_writes()) {
-            fence_device();
-            __syncwarp();
-          }
+          if (shows_writes()) see_of_device();
         } else {
 #pragma unroll
           for (int o = 0; o < FromBlocks::values; ++o)
@@ -256,7 +264,9 @@ struct CudaReduce {
 
   __device__ void end(T& value) const {
     finish.on_device(value);
-    if (host.words != nullptr) hand_over(host, value);
+    if (host.words == nullptr) return;
+    if (shows_writes()) __threadfence_system();  // the host may read what bodies wrote
+    hand_over(host, value);
   }
 };
 
