@@ -26,6 +26,7 @@
 #include <strata/algorithms/coherent_access.hpp>
 #include <strata/algorithms/find_unwritten.hpp>
 #include <strata/core/error.hpp>
+#include <strata/devices/link_bound.hpp>
 #include <strata/views/coherent/coherent_call.hpp>
 
 namespace strata::inline STRATA_ABI {
@@ -267,6 +268,10 @@ void launch_part(const char* label, CoherentCall& call, std::size_t part, const 
       call, static_cast<int>(part), on, timed, rows,
       [&](const auto&... resolved) {
         const auto mine = LeftMost<R>::part(work, rows);
+        // Of a kernel that may reach other arrays it is not known.
+        constexpr bool knows_all =
+            (is_coherent_access_v<Accesses> && ...) && holds_no_address<FunctorOf<K>>();
+        const LinkBoundScope scope(knows_all && call.is_link_bound(static_cast<int>(part)));
         launch_for(label, on, mine, bind_kernel<D, std::remove_const_t<decltype(mine)>>(kernel, resolved...));
       },
       accesses...);

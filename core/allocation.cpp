@@ -98,10 +98,7 @@ void note_capture(Capture& capture, const Allocation& allocation) {
   if (current_keeper != nullptr) current_keeper->keep(allocation);
   const bool right_kind = allocation.space.kind == capture.kind;
   if (allocation.space.shared && !right_kind) {
-    const bool is_first = capture.shared_instance < 0;
-    if (is_first) capture.shared_instance = allocation.space.instance;
-    if (is_first || capture.shared_kind != allocation.space.kind)
-      capture.shared_kind = is_first ? allocation.space.kind : nullptr;
+    if (capture.shared_instance < 0) capture.shared_instance = allocation.space.instance;
     return;
   }
   if (capture.first == nullptr) {

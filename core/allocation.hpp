@@ -67,7 +67,6 @@ struct Capture {
   const char* kind;                   // the memory kind the launch can use, besides shared memory
   int instance = -1;                  // of the first view; -1 while none was seen
   int shared_instance = -1;           // of the first view in shared memory
-  const char* shared_kind = nullptr;  // of the memory of such views; null: of several kinds, or none
   const Allocation* first = nullptr;  // that view's record
   const Allocation* wrong = nullptr;  // the first view in a memory of another kind or instance
 };

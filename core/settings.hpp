@@ -28,7 +28,7 @@
   X(std::string, host_device, "threads", one_of("serial", "threads", "tbb"), "what AnyHost{} is")                 \
   X(std::string, memory, "smart", one_of("smart", "pinned", "managed", "mapped", "explicit", "explicit-pinned", "implicit"), \
     "how coherent arrays lie in memory, where the program does not say")                                           \
-  X(index_t, managed_at_host, 256_KiB, at_least(0), "managed arrays up to this size stay with a host that uses them often") \
+  X(index_t, managed_at_host, 16_MiB, at_least(0), "managed arrays up to this size stay with a host that uses them often") \
   X(int, emulated_count, 2, between(1, 16), "instances of Emulated")                                             \
   X(index_t, emulated_capacity, 8_GiB, at_least(1), "memory of one emulated instance")                           \
   X(int, emulated_threads, 2, between(1, 1024), "host threads that run kernels of one instance")                 \

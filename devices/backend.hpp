@@ -265,9 +265,9 @@ class QueueState : public RefCounted {
   /// overwritten, too, and those that are reached at the host: 0 where there is nothing to wait for, or the
   /// device cannot.
   virtual std::size_t prefetch(const ManagedRange* /*ranges*/, int /*count*/, bool /*to_host*/) { return 0; }
-  /// The kernel that the calling thread launches here next reads and writes so many bytes of the host's
-  /// memory where they lie; `only`: and no other arrays.
-  virtual void next_kernel_uses_link(index_t /*read*/, index_t /*written*/, bool /*only*/) {}
+  /// For devices that model time: the kernel that the calling thread launches here next reads and writes so
+  /// many bytes of the host's memory where they lie.
+  virtual void next_kernel_uses_link(index_t /*read*/, index_t /*written*/) {}
 
   /// From now on work that the calling thread enqueues here is recorded instead of run (recording.hpp); by
   /// default as steps. The caller owns the result.

@@ -80,10 +80,11 @@ struct CopyRow {
     case ByHand::Managed:
     case ByHand::ManagedHints:
     case ByHand::ManagedInPlace:
+    case ByHand::ManagedPieces:
     case ByHand::ManagedFaults:
       return MemoryMode::Managed;
     case ByHand::Mapped:
-    case ByHand::MappedLoops:
+    case ByHand::MappedPieces:
       return MemoryMode::Mapped;
     case ByHand::Implicit:
       return MemoryMode::Implicit;
@@ -224,12 +225,11 @@ class MemoryModes {
                        [[maybe_unused]] std::vector<Entry>& entries, [[maybe_unused]] bool has_new_arrays) {
 #if STRATA_HAS_CUDA
     if constexpr (has_competitors) {
-      for (const ByHand way :
-           {ByHand::Pageable, ByHand::Pinned, ByHand::Managed, ByHand::ManagedHints, ByHand::ManagedInPlace,
-            ByHand::ManagedFaults, ByHand::Mapped, ByHand::MappedLoops, ByHand::Implicit}) {
+      for (const ByHand way : ways_by_hand) {
         if (std::find(modes.begin(), modes.end(), leader(way)) == modes.end()) continue;
         // Where data is larger, that is the way of mapped memory, which has cases of its own.
-        if (way == ByHand::ManagedInPlace && bytes_of(work.n) > most_in_place()) continue;
+        const bool is_in_place = way == ByHand::ManagedInPlace || way == ByHand::ManagedPieces;
+        if (is_in_place && bytes_of(work.n) > most_in_place()) continue;
         const int number = race_.add([this, way, work, has_new_arrays] {
           return memory_by_hand<T>(separate_cuda_place(), way, work, host_, has_new_arrays);
         });

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <utility>
 
 #include <strata/core/error.hpp>
 #include <strata/core/profiling/hooks.hpp>
@@ -11,7 +10,6 @@
 #include <strata/devices/cuda/failure.hpp>
 #include <strata/devices/cuda/graph.hpp>
 #include <strata/devices/cuda/queue.hpp>
-#include <strata/devices/cuda/space.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -121,21 +119,6 @@ CudaQueue::~CudaQueue() {
   if (check_ != nullptr) gpu_.release(CudaMemoryKind::Pinned, check_);
   if (helper_ != nullptr) gpu_.give_back(*helper_);
   gpu_.give_back(stream_);
-}
-
-namespace {
-// Of the next kernel of the thread; another queue may have been made at the address since.
-constinit thread_local const CudaQueue* link_queue = nullptr;
-}  // namespace
-
-void CudaQueue::next_kernel_uses_link(index_t read, index_t written, bool only) {
-  link_queue = only && read > 0 && written > 0 ? this : nullptr;
-}
-
-bool CudaQueue::kernel_uses_only_link(const Capture& views) {
-  // What views are for is not known: kernels that only read are as fast in either way.
-  const bool arrays_do = std::exchange(link_queue, nullptr) == this;
-  return views.first == nullptr && (arrays_do || views.shared_kind == CudaPinnedSpace::kind);
 }
 
 cudaStream_t CudaQueue::helper_stream() {

@@ -92,7 +92,6 @@ class CudaQueue final : public QueueState {
   void convert(const CopySide& destination, const CopySide& source, const Conversion& how) override;
   std::size_t prefetch(const ManagedRange* ranges, int count, bool to_host) override;
   void call_host(const Ref<HostCall>& call) override;
-  void next_kernel_uses_link(index_t read, index_t written, bool only) override;
 
   Recording* begin_recording() override;
 
@@ -134,9 +133,6 @@ class CudaQueue final : public QueueState {
   }
   void retired(std::uint64_t count) { stream_.note_retired(count); }
   void ended(std::uint64_t count) { stream_.note_ended(count); }
-  /// Whether a kernel has all its arrays in the host's memory, and reads and writes there: one with these
-  /// views, or the next one of the calling thread, as next_kernel_uses_link said, which is asked once.
-  bool kernel_uses_only_link(const Capture& views);
   /// Notes a kernel's name; returns its number.
   std::uint64_t note_kernel(const char* label, const char* kernel_type, const char* tag_type);
   /// The names of kernels that are enqueued and not known to be done, appended to `names`.

@@ -114,7 +114,7 @@ double link_seconds(const LinkUse& use, const emulated::Config& config) {
 
 }  // namespace
 
-void EmulatedQueue::next_kernel_uses_link(index_t read, index_t written, bool /*only*/) {
+void EmulatedQueue::next_kernel_uses_link(index_t read, index_t written) {
   link_use = {this, static_cast<double>(read), static_cast<double>(written)};
 }
 

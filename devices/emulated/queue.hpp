@@ -39,7 +39,7 @@ class EmulatedQueue final : public QueueState {
   /// configuration has no concurrent access to managed memory.
   std::size_t prefetch(const ManagedRange* ranges, int count, bool to_host) override;
   /// The kernel takes at least as long as that.
-  void next_kernel_uses_link(index_t read, index_t written, bool only) override;
+  void next_kernel_uses_link(index_t read, index_t written) override;
 
   /// Enqueues a kernel of `items` work items.
   void launch(const char* label, index_t items, std::function<void()> run);

@@ -14,41 +14,44 @@ namespace {
 
 constexpr int block = 256;
 
+// n items, of which each block has a piece.
+struct Items {
+  std::ptrdiff_t n, piece;
+};
 template <class F>
-__device__ void for_items(std::ptrdiff_t n, const F& f) {
-  std::ptrdiff_t i = blockIdx.x * static_cast<std::ptrdiff_t>(block) + threadIdx.x;
-  for (; i < n; i += gridDim.x * static_cast<std::ptrdiff_t>(block)) f(i);
+__device__ void for_items(Items items, const F& f) {
+  const std::ptrdiff_t begin = blockIdx.x * items.piece, end = begin + items.piece;
+  for (std::ptrdiff_t i = begin + threadIdx.x; i < end && i < items.n; i += block) f(i);
 }
 
 template <class T>
-__global__ void __launch_bounds__(block) first_kernel(T* a, std::ptrdiff_t n) {
-  for_items(n, [=](std::ptrdiff_t i) { a[i] = first_of(a[i]); });
+__global__ void __launch_bounds__(block) first_kernel(T* a, Items items) {
+  for_items(items, [=](std::ptrdiff_t i) { a[i] = first_of(a[i]); });
 }
 template <class T>
-__global__ void __launch_bounds__(block) second_kernel(T* a, std::ptrdiff_t n) {
-  for_items(n, [=](std::ptrdiff_t i) { a[i] = second_of(a[i]); });
+__global__ void __launch_bounds__(block) second_kernel(T* a, Items items) {
+  for_items(items, [=](std::ptrdiff_t i) { a[i] = second_of(a[i]); });
 }
 template <class T>
 __global__ void __launch_bounds__(block)
-    combine_kernel(const T* __restrict__ a, const T* __restrict__ b, T* __restrict__ c, std::ptrdiff_t n) {
-  for_items(n, [=](std::ptrdiff_t i) { c[i] = combined_of(a[i], b[i]); });
+    combine_kernel(const T* __restrict__ a, const T* __restrict__ b, T* __restrict__ c, Items items) {
+  for_items(items, [=](std::ptrdiff_t i) { c[i] = combined_of(a[i], b[i]); });
 }
 template <class T>
-__global__ void __launch_bounds__(block) read_kernel(const T* __restrict__ a, T* found, std::ptrdiff_t n) {
-  for_items(n, [=](std::ptrdiff_t i) {
+__global__ void __launch_bounds__(block) read_kernel(const T* __restrict__ a, T* found, Items items) {
+  for_items(items, [=](std::ptrdiff_t i) {
     if (is_unheard_of(a[i])) *found = a[i];
   });
 }
 template <class T>
-__global__ void __launch_bounds__(block) write_kernel(T* a, std::ptrdiff_t n) {
-  for_items(n, [=](std::ptrdiff_t i) { a[i] = first_of(static_cast<T>(i & 1023)); });
+__global__ void __launch_bounds__(block) write_kernel(T* a, Items items) {
+  for_items(items, [=](std::ptrdiff_t i) { a[i] = first_of(static_cast<T>(i & 1023)); });
 }
 
 bool is_pageable(ByHand way) { return way == ByHand::Pageable || way == ByHand::Implicit; }
 bool prefetches(ByHand way) { return way == ByHand::Managed || way == ByHand::ManagedHints; }
-bool is_managed(ByHand way) {
-  return prefetches(way) || way == ByHand::ManagedInPlace || way == ByHand::ManagedFaults;
-}
+bool is_in_place(ByHand way) { return way == ByHand::ManagedInPlace || way == ByHand::ManagedPieces; }
+bool is_managed(ByHand way) { return prefetches(way) || is_in_place(way) || way == ByHand::ManagedFaults; }
 bool copies(ByHand way) { return is_pageable(way) || way == ByHand::Pinned; }
 
 cudaMemLocation location(bool is_host) {
@@ -121,7 +124,7 @@ class Arrays {
       if (way == ByHand::ManagedHints)
         advise(host_[k], bytes_,
                is_only_read(k) ? cudaMemAdviseSetReadMostly : cudaMemAdviseSetPreferredLocation);
-      if (way != ByHand::ManagedInPlace) continue;
+      if (!is_in_place(way)) continue;
       advise(host_[k], bytes_, cudaMemAdviseSetPreferredLocation, true);
       advise(host_[k], bytes_, cudaMemAdviseSetAccessedBy);
     }
@@ -170,13 +173,13 @@ class Arrays {
     cuda_check(cudaStreamSynchronize(stream_));
   }
 
-  void first() const { first_kernel<<<blocks(), block, 0, stream_>>>(device_[0], n_); }
-  void second() const { second_kernel<<<blocks(), block, 0, stream_>>>(device_[0], n_); }
+  void first() const { first_kernel<<<blocks(), block, 0, stream_>>>(device_[0], items()); }
+  void second() const { second_kernel<<<blocks(), block, 0, stream_>>>(device_[0], items()); }
   void combine() const {
-    combine_kernel<<<blocks(), block, 0, stream_>>>(device_[0], device_[1], device_[2], n_);
+    combine_kernel<<<blocks(), block, 0, stream_>>>(device_[0], device_[1], device_[2], items());
   }
-  void read() const { read_kernel<<<blocks(), block, 0, stream_>>>(device_[0], found_, n_); }
-  void write() const { write_kernel<<<blocks(), block, 0, stream_>>>(device_[0], n_); }
+  void read() const { read_kernel<<<blocks(), block, 0, stream_>>>(device_[0], found_, items()); }
+  void write() const { write_kernel<<<blocks(), block, 0, stream_>>>(device_[0], items()); }
 
  private:
   T* host_memory() const {
@@ -196,7 +199,11 @@ class Arrays {
   unsigned blocks() const {
     static const auto few = static_cast<unsigned>(multiprocessors());
     const auto all = static_cast<unsigned>((n_ + block - 1) / block);
-    return way_ == ByHand::MappedLoops ? std::min(all, few) : all;
+    return way_ == ByHand::MappedPieces || way_ == ByHand::ManagedPieces ? std::min(all, few) : all;
+  }
+  Items items() const {
+    const std::ptrdiff_t blocks_of_all = (n_ + block - 1) / block, count = blocks();
+    return {n_, (blocks_of_all + count - 1) / count * block};
   }
 
   cudaStream_t stream_;
@@ -292,7 +299,9 @@ const char* name_of(ByHand way) {
       return "managed, prefetch, discard and hints";
     case ByHand::ManagedInPlace:
       return "managed, in place";
-    case ByHand::MappedLoops:
+    case ByHand::ManagedPieces:
+      return "managed, in place, a block a multiprocessor";
+    case ByHand::MappedPieces:
       return "mapped, a block a multiprocessor";
     case ByHand::Implicit:
       return "pageable copies around each launch";

@@ -16,9 +16,14 @@ enum class ByHand {
   ManagedHints,    ///< the same, with hints: what kernels only read is read-mostly, the rest prefers the GPU
   ManagedInPlace,  ///< managed memory that prefers the host, where kernels reach it over the link
   Mapped,          ///< page-locked memory, which kernels reach over the link
-  MappedLoops,     ///< the same, with a block for each multiprocessor, whose threads go on by strides
+  MappedPieces,    ///< the same, with a block for each multiprocessor, which has a piece of the array
+  ManagedPieces,   ///< ManagedInPlace, with such blocks
   Implicit         ///< copies of malloc'd memory: all operands before each launch, and after it
 };
+inline constexpr ByHand ways_by_hand[] = {
+    ByHand::Pageable,       ByHand::Pinned,        ByHand::Managed,       ByHand::ManagedHints,
+    ByHand::ManagedInPlace, ByHand::ManagedPieces, ByHand::ManagedFaults, ByHand::Mapped,
+    ByHand::MappedPieces,   ByHand::Implicit};
 const char* name_of(ByHand way);
 
 /// A pattern over arrays of its own, each way with one kernel a launch. A wrong result ends the program.

@@ -29,6 +29,7 @@ class CallState {
   void prepare();
   char* base(int part, int use) const { return use_of(part, use).base; }
   ResidentRows rows(int part, int use) const;
+  bool is_link_bound(int part) const;
   const char* name() const;
   bool is_host(int part) const { return parts_[static_cast<std::size_t>(part)].is_host; }
   void begin(int part, bool timed);
@@ -131,6 +132,7 @@ class CallState {
   void find_memory(Part& part);
   bool moves_pages(const Part& part);
   void bring_pages(const Part& part);
+  static bool is_at_host(const Use& use) { return use.array->mode == MemoryMode::Mapped || use.at_host; }
   void note_link_use(const Part& part) const;
   bool copies_whole(const Use& use) const;
   ResidentRows held_rows(const Use& use) const;

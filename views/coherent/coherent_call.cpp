@@ -24,6 +24,7 @@ void CoherentCall::fail_region(const ShapeMismatch& error) const {
 void CoherentCall::prepare() { state_->prepare(); }
 char* CoherentCall::base(int part, int use) const { return state_->base(part, use); }
 ResidentRows CoherentCall::rows(int part, int use) const { return state_->rows(part, use); }
+bool CoherentCall::is_link_bound(int part) const { return state_->is_link_bound(part); }
 const char* CoherentCall::name() const { return state_->name(); }
 bool CoherentCall::is_host(int part) const { return state_->is_host(part); }
 void CoherentCall::begin(int part, bool timed) { state_->begin(part, timed); }

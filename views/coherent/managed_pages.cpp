@@ -236,17 +236,26 @@ bool CallState::moves_pages(const Part& part) {
 // that models time.
 void CallState::note_link_use(const Part& part) const {
   index_t read = 0, written = 0;
-  bool only = true;
   for_uses(part, [&](const Use& use) {
-    if (use.array->mode != MemoryMode::Mapped && !use.at_host) {
-      only = false;
-      return;
-    }
+    if (!is_at_host(use)) return;
     const index_t bytes = bytes_of(*use.array, use.region);
     if (reads(use.mode)) read += bytes;
     if (writes(use.mode)) written += bytes;
   });
-  if (read + written > 0) part.queue->next_kernel_uses_link(read, written, only);
+  if (read + written > 0) part.queue->next_kernel_uses_link(read, written);
+}
+
+bool CallState::is_link_bound(int number) const {
+  const Part& part = parts_[static_cast<std::size_t>(number)];
+  bool any = false;
+  for_uses(part, [&](const Use& use) { any = any || is_at_host(use); });
+  if (part.is_host || !any) return false;
+  index_t at_host = 0, elsewhere = 0;
+  for_uses(part, [&](const Use& use) {
+    (is_at_host(use) ? at_host : elsewhere) += bytes_of(*use.array, use.region);
+  });
+  constexpr index_t nearly_all = 8;  // times as much
+  return at_host >= nearly_all * elsewhere;
 }
 
 // For a kernel that is enqueued next on the part's queue.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <strata/core/min_max.hpp>
 #include <strata/devices/cuda/launch/launch.hpp>
+#include <strata/devices/link_bound.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -9,15 +10,16 @@ namespace {
 constexpr index_t warp_threads = 32;
 constexpr index_t most_items = index_t{1} << 30;  // of a launch: counts of items and blocks have 32 bits
 
-// Of kernels that move data from the host's memory to the host's memory a block for each multiprocessor:
-// their loads fill the link to the GPU, and as they are few, stores begin to fill the link back soon. With
-// all blocks at a time stores wait until most has been loaded. On an H200 it takes 38 us for 1 MiB each way
-// and 114 for 4, and 48 and 136 with a thread for each element; of what is only read or written it changes
-// nothing.
-index_t link_blocks(const CudaQueue& queue, const CudaKernel::OnDevice& on_device, const CudaLaunch& launch,
-                    const LaunchHints& hints) {
+// Of kernels that are bound by the link to the host a block for each multiprocessor: their loads fill the
+// link, and as they are few, stores begin to fill it the other way soon. With all blocks at a time stores
+// wait until most has been loaded. Each block has a piece of the range, so that what several processors of
+// the host have just written, and have in their caches, comes from all of them at a time. On an H200 to
+// change 4 MiB that 8 processors have written takes 122 us so and 175 with a thread for each element, to read
+// it 98 and 136; to change what no processor has in its cache takes 114 and 136. That a kernel with few
+// registers moves data rather than computes is a guess.
+index_t link_blocks(const CudaQueue& queue, const CudaKernel::OnDevice& on_device, const LaunchHints& hints) {
   const bool is_asked = hints.block_size > 0 || hints.occupancy > 0;
-  return launch.uses_only_link() && on_device.is_light && !is_asked ? cuda_multiprocessors(queue) : 0;
+  return kernels_are_link_bound && on_device.is_light && !is_asked ? cuda_multiprocessors(queue) : 0;
 }
 
 // Threads of a block, and in `tile` its items; with `most_blocks` other than 0 no more blocks than that, if
@@ -32,8 +34,10 @@ index_t plan_items(const CudaKernel::OnDevice& on_device, int block_size, int th
   tile = static_cast<unsigned>(block);
   if (block == stream_block && count >= index_t{on_device.resident_blocks} * on_device.block * thread_items)
     tile *= static_cast<unsigned>(thread_items);
-  if (most_blocks > 0 && thread_items > 1 && count > most_blocks * tile)
-    tile = static_cast<unsigned>((count - 1) / (most_blocks * block) + 1) * static_cast<unsigned>(block);
+  if (block == stream_block && thread_items > 1 && most_blocks > 0 && count > most_blocks * tile) {
+    const index_t warps = (count - 1) / (most_blocks * warp_threads) + 1;
+    tile = static_cast<unsigned>(warps * warp_threads);
+  }
   return block;
 }
 
@@ -51,7 +55,7 @@ void cuda_launch_items(const LaunchInfo& info, CudaKernel& kernel, const ChunkRa
     if (count == 0) return;
     const CudaKernel::OnDevice& on_device = cuda_kernel_on(queue, kernel);
     const index_t block = plan_items(on_device, hints.block_size, thread_items, count,
-                                     link_blocks(queue, on_device, launch, hints), work.tile);
+                                     link_blocks(queue, on_device, hints), work.tile);
     CudaGrid grid = cuda_line((count + work.tile - 1) / work.tile, block);
     if (hints.occupancy > 0)
       grid.shared_bytes = cuda_shared_for_occupancy(queue, kernel, grid, hints.occupancy);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -169,10 +170,7 @@ void cuda_allow_shared(CudaQueue& queue, CudaKernel& kernel, unsigned bytes) {
 }
 
 CudaLaunch::CudaLaunch(CudaQueue& queue, EventKind kind, const LaunchInfo& info, index_t items)
-    : queue_(queue),
-      info_(info),
-      scope_(kind, info, "Cuda", queue.device(), queue.id(), items),
-      uses_only_link_(queue.kernel_uses_only_link(*info.views)) {
+    : queue_(queue), info_(info), scope_(kind, info, "Cuda", queue.device(), queue.id(), items) {
   queue_.mutex.lock();
   number_ = queue_.note_kernel(info.label, info.kernel_type, info.tag_type);
 }
@@ -327,6 +325,8 @@ void CudaLaunch::wait_for_value(const CudaHostSlot& slot, void* value, std::size
     throw KernelError(std::string("kernel ") + info_.name() + " on Cuda{" + std::to_string(queue_.device()) +
                       "} ended without a result");
   }
+  std::atomic_thread_fence(
+      std::memory_order_acquire);  // what kernels have written for the host is there, too
   for (std::size_t w = 0; w < words; ++w) {
     const auto part = static_cast<std::uint32_t>(slot.words[w]);
     std::memcpy(static_cast<char*>(value) + 4 * w, &part, std::min<std::size_t>(4, bytes - 4 * w));

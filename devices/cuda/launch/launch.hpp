@@ -73,7 +73,7 @@ struct CudaItems {
   CudaCheck check{};  // first, so that no body lies in padding at the end
   index_t begin = 0;
   unsigned count = 0;
-  unsigned tile = 0;  // items of a block: a multiple of its threads
+  unsigned tile = 0;  // items of a block: whole warps, or all its threads once or several times
 };
 
 /// The memory of its queue that a reduction may use until it is done.
@@ -85,8 +85,8 @@ struct CudaScratch {
 
 /// Memory through which a kernel passes a value to the host: words of 8 bytes, each 4 bytes of the value and,
 /// in the upper half, the ticket of the launch. A word is written and read in one access, so the value itself
-/// needs no fence; the host has it when all words have the ticket. Scans fence before, as the host may read
-/// the arrays they wrote.
+/// needs no fence; the host has it when all words have the ticket. Kernels that write arrays fence before, as
+/// the host may read these.
 struct CudaHostSlot {
   volatile std::uint64_t* words;
   std::uint32_t ticket;
@@ -118,8 +118,6 @@ class CudaLaunch {
   CudaLaunch& operator=(const CudaLaunch&) = delete;
 
   CudaCheck check() const;
-  /// Whether the kernel has all its arrays in the host's memory, and reads and writes there.
-  bool uses_only_link() const { return uses_only_link_; }
   CudaScratch scratch(std::size_t bytes, std::size_t slots = 0) const;
   /// Sets device memory to zero before the kernel.
   void clear(void* memory, std::size_t bytes) const;
@@ -153,7 +151,6 @@ class CudaLaunch {
   std::uint64_t number_ = 0;
   std::uint64_t submitted_ = 0;  // of the queue, when a value is waited for
   void* placed_[2] = {};
-  const bool uses_only_link_;
   bool locked_ = true;
   mutable bool stream_used_ = false;  // by work that was not counted
 };

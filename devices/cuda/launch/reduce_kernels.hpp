@@ -87,6 +87,7 @@ struct CudaReduce {
     if (works) join_blocks_nodes(value, base + (static_cast<index_t>(blockIdx.x) << log2_nodes));
     if constexpr (Threads::writes) let_next_start();
     if (gridDim.x == 1) {
+      if (shows_writes()) __syncwarp();
       if (threadIdx.x == 0 && works) {
         if (!nodes.holds(base, base + (index_t{1} << log2_nodes))) reducer.init(value);
         end(value);

@@ -183,10 +183,11 @@ void cuda_reduce_by_lanes(const LaunchInfo& info, index_t items, const Nodes& no
                           const CudaUnits<typename Reducer::value_type>& units, const Reducer& reducer,
                           const Finish& finish) {
   using T = typename Reducer::value_type;
-  using Reduction = CudaReduceLaunch<StoredNodes<T>, Reducer, Finish, StaticHints<>>;
+  using Stored = StoredNodes<T, only_reads<typename Nodes::body_type>()>;
+  using Reduction = CudaReduceLaunch<Stored, Reducer, Finish, StaticHints<>>;
   CudaQueue& queue = cuda_queue_for(info, Finish::waits);
   CudaLaunch launch(queue, EventKind::BeginReduce, info, items);
-  StoredNodes<T> stored(nodes, units.log2);
+  Stored stored(nodes, units.log2);
   Reduction reduction(cuda_kernel_on(queue, Reduction::kernel()), stored, stored.last - stored.first);
   const std::size_t values_at = (reduction.scratch_bytes() + 255) / 256 * 256;
   const CudaScratch scratch =
