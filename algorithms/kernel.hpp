@@ -79,6 +79,8 @@ constexpr int items_in_flight_of_base(const void*) { return 0; }
 struct InTwoSteps {};
 template <class K>
 inline constexpr bool is_in_two_steps = std::is_base_of_v<InTwoSteps, K>;
+// And of one that writes no array.
+struct OnlyReads {};
 // And of one that makes the functor of a reduction of the views, as launches without results find out by
 // themselves.
 struct MakesFunctor {};
@@ -97,7 +99,7 @@ struct KernelTraits : private FunctorLines<K> {
   static constexpr bool last_index_fastest = last_index_fastest_of<K>();
   static constexpr int items_in_flight = items_of_base > 0 ? items_of_base : Known::items_in_flight;
   static constexpr bool writes_views = is_in_two_steps<K> || Known::writes_views;
-  static constexpr bool only_reads = Known::only_reads;
+  static constexpr bool only_reads = std::is_base_of_v<OnlyReads, K> || Known::only_reads;
   static constexpr bool may_be_separate = Known::may_be_separate;
   static constexpr bool may_reduce_separate = Known::may_reduce_separate;
   static constexpr bool may_scan_separate = Known::may_scan_separate;

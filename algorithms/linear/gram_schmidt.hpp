@@ -38,7 +38,7 @@ struct ColumnSums {
 
 /// sum = |Q(*, i)|^2
 template <class Q>
-struct ColumnNorm {
+struct ColumnNorm : OnlyReads {
   using device_type = typename Q::device_type;
   using value_type = typename Q::value_type;
   Q q;
@@ -66,7 +66,7 @@ struct FinalizeColumnNorm {
 
 /// sums = scale Q(*, i) . Q(*, j), for `count` columns j from `first` on
 template <class Q, class Scale>
-struct ColumnDots {
+struct ColumnDots : OnlyReads {
   using device_type = typename Q::device_type;
   static constexpr int columns = gram_schmidt_columns<device_type>;
   using value_type = ColumnSums<typename Q::value_type, columns>;
@@ -146,14 +146,14 @@ template <class Where, class Q, class R, class Scale>
 void launch_gram_schmidt_column(const Where& where, const Q& q, const R& r, const Scale& scale, index_t i) {
   const Range rows = range(q.begin(0), q.end(0));
   const index_t last = q.end(1);
-  launch_reduce_into("gram_schmidt: norm", where, rows, ColumnNorm<Q>{q, i},
+  launch_reduce_into("gram_schmidt: norm", where, rows, ColumnNorm<Q>{{}, q, i},
                      FinalizeColumnNorm<R, Scale>{r, scale, i});
   if (i + 1 == last) launch_for("gram_schmidt: scale", where, rows, ColumnScale<Q, Scale>{q, scale, i});
   constexpr int columns = gram_schmidt_columns<typename Q::device_type>;
   for (index_t first = i + 1; first < last; first += columns) {
     const bool is_last = last - first <= columns;
     const int count = is_last ? static_cast<int>(last - first) : columns;
-    launch_reduce_into("gram_schmidt: dots", where, rows, ColumnDots<Q, Scale>{q, scale, i, first, count},
+    launch_reduce_into("gram_schmidt: dots", where, rows, ColumnDots<Q, Scale>{{}, q, scale, i, first, count},
                        FinalizeColumnDots<R>{r, i, first, count});
     if (is_last)
       launch_for("gram_schmidt: take out", where, rows,

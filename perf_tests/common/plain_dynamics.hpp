@@ -154,7 +154,7 @@ void launch_fused(const auto& where, const Fields<T, Arrays>& f, const Material<
 template <class T, class Arrays>
 void launch_least_step(const auto& where, const Fields<T, Arrays>& f, const Parameters& p) {
   parallel_reduce(
-      "dynamics: least step", where, f.element_mass.extent(0), with(LeastStep<T>{}, f.stable_dt),
+      "dynamics: least step", where, f.element_mass.extent(0), with(LeastStep<T>{}, read_only(f.stable_dt)),
       finalize(SetNextTimeStep<decltype(f.clocks)>{f.clocks, p.dt, p.safety, p.collapse, p.dt_every}));
 }
 template <class T, class Arrays>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -296,7 +295,7 @@ void CudaLaunch::fetch(void* host, const void* device, std::size_t bytes) const 
   queue_.throw_bad_access(true);
 }
 
-void CudaLaunch::wait_for_value(const CudaHostSlot& slot, void* value, std::size_t bytes) {
+void CudaLaunch::wait_for_value(const CudaHostSlot& slot, void* value, std::size_t bytes, bool writes) {
   // Others may launch meanwhile.
   submitted_ = queue_.submissions();
   queue_.mutex.unlock();
@@ -325,13 +324,14 @@ void CudaLaunch::wait_for_value(const CudaHostSlot& slot, void* value, std::size
     throw KernelError(std::string("kernel ") + info_.name() + " on Cuda{" + std::to_string(queue_.device()) +
                       "} ended without a result");
   }
-  std::atomic_thread_fence(
-      std::memory_order_acquire);  // what kernels have written for the host is there, too
   for (std::size_t w = 0; w < words; ++w) {
     const auto part = static_cast<std::uint32_t>(slot.words[w]);
     std::memcpy(static_cast<char*>(value) + 4 * w, &part, std::min<std::size_t>(4, bytes - 4 * w));
   }
   give_back();
+  // The host may read these arrays at once.
+  if (writes && info_.views->shared_instance >= 0)
+    check(cudaStreamSynchronize(queue_.stream()), "waiting for its arrays");
   queue_.retired(submitted_);
   queue_.throw_bad_access_found(true);
 }

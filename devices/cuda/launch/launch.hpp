@@ -85,8 +85,8 @@ struct CudaScratch {
 
 /// Memory through which a kernel passes a value to the host: words of 8 bytes, each 4 bytes of the value and,
 /// in the upper half, the ticket of the launch. A word is written and read in one access, so the value itself
-/// needs no fence; the host has it when all words have the ticket. Kernels that write arrays fence before, as
-/// the host may read these.
+/// needs no fence; the host has it when all words have the ticket. Scans fence before, as the host may read
+/// the arrays they wrote; after reductions it waits for the kernel where it may.
 struct CudaHostSlot {
   volatile std::uint64_t* words;
   std::uint32_t ticket;
@@ -134,9 +134,10 @@ class CudaLaunch {
            const ArrayAddresses* arrays = nullptr) const;
   /// Copies device memory to the host and waits for the queue.
   void fetch(void* host, const void* device, std::size_t bytes) const;
-  /// Waits until the kernel has handed over its value, copies it to `value`, and gives the slot back. Throws
-  /// the queue's error where it never will. Ends the launch: nothing else may follow.
-  void wait_for_value(const CudaHostSlot& slot, void* value, std::size_t bytes);
+  /// Waits until the kernel has handed over its value, copies it to `value`, and gives the slot back; where
+  /// it `writes` and has arrays of the host's memory, until it has ended. Throws the queue's error where that
+  /// never will be. Ends the launch: nothing else may follow.
+  void wait_for_value(const CudaHostSlot& slot, void* value, std::size_t bytes, bool writes = false);
 
   /// For libraries that launch by themselves: the queue's stream, and what to do with their error codes.
   CUstream_st* stream() const;

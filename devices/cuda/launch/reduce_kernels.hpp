@@ -105,9 +105,10 @@ struct CudaReduce {
     return nodes.holds(unit << log2, (unit + 1) << log2);
   }
 
-  // The values of the cluster's blocks, and the end. Who reads then what bodies wrote must see it all.
+  // The values of the cluster's blocks, and the end. Who reads then what bodies wrote must see it all. (Hosts
+  // wait for the end of the kernel where they might.)
   __device__ void join_cluster(Gather& gather, T& value, bool works) const {
-    const bool shows = shows_writes();
+    const bool shows = shows_writes() && !(Finish::waits && std::is_empty_v<Reducer>);
     if (shows) show_to_device();
     gather.send(value);
     if (blockIdx.x != 0 || threadIdx.x >= warp_lanes) return;
@@ -265,9 +266,7 @@ struct CudaReduce {
 
   __device__ void end(T& value) const {
     finish.on_device(value);
-    if (host.words == nullptr) return;
-    if (shows_writes()) __threadfence_system();  // the host may read what bodies wrote
-    hand_over(host, value);
+    if (host.words != nullptr) hand_over(host, value);
   }
 };
 

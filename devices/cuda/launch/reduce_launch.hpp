@@ -127,7 +127,7 @@ class CudaReduceLaunch {
     }
     if constexpr (Finish::waits) {
       T value;
-      launch.wait_for_value(host, &value, sizeof(T));
+      launch.wait_for_value(host, &value, sizeof(T), !only_reads<typename Nodes::body_type>());
       finish.on_host(value);
     }
   }
