@@ -13,10 +13,15 @@ inline constinit thread_local bool kernels_are_link_bound = false;
 /// Says so of those that are launched until its end, if `are_link_bound`.
 class LinkBoundScope {
  public:
-  explicit LinkBoundScope(bool are_link_bound) { kernels_are_link_bound = are_link_bound; }
-  ~LinkBoundScope() { kernels_are_link_bound = false; }
+  explicit LinkBoundScope(bool are_link_bound) : before_(kernels_are_link_bound) {
+    kernels_are_link_bound = are_link_bound;
+  }
+  ~LinkBoundScope() { kernels_are_link_bound = before_; }
   LinkBoundScope(const LinkBoundScope&) = delete;
   LinkBoundScope& operator=(const LinkBoundScope&) = delete;
+
+ private:
+  const bool before_;
 };
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -120,10 +120,10 @@ char* CudaMemory::address_in_kernels(char* host_address, SpaceId space) const {
 
 bool CudaMemory::has_concurrent_managed_access() const { return gpu_.has_concurrent_managed_access(); }
 
-// Measured on an H200, for a kernel that changes what a host has written, and the wait for it: 26 us in place
-// and 94 with two prefetches (256 KiB), 0.28 ms and 0.76 (4 MiB), 0.77 and 2.4 (16 MiB), 6.5 and 32 (256
-// MiB). The default is 16 MiB, as kernels that touch elements several times lose the more the larger arrays
-// are.
+// Measured on an H200 (perf_tests/memory_modes), for a kernel that changes what a host has written, and the
+// wait for it: 25 us in place and 89 with two prefetches (256 KiB), 0.21 ms and 0.67 (4 MiB), 0.64 and 1.88
+// (16 MiB). The default is 16 MiB, as kernels that touch elements several times lose the more the larger
+// arrays are.
 std::size_t CudaMemory::bytes_reached_at_host() const {
   return gpu_.has_concurrent_managed_access() ? static_cast<std::size_t>(settings().managed_at_host) : 0;
 }

@@ -35,7 +35,7 @@ struct Config {
   /// drivers, nothing is prefetched.
   bool concurrent_managed_access = true;
   /// Managed arrays up to this size that the host uses again and again stay with it, and kernels reach them
-  /// over the link (docs/memory_modes.md): as on a GPU, where these are 256 KiB. 0: none.
+  /// over the link (docs/memory_modes.md): as on a GPU, where these are 16 MiB. 0: none.
   index_t bytes_reached_at_host = 0;
   bool managed_memory = true;   ///< whether there is any; some systems give GPUs none
   index_t pinned_capacity = 0;  ///< bytes of pinned memory, as a limit on locked pages; 0: as the system has

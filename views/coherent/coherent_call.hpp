@@ -71,8 +71,8 @@ class CoherentCall {
   char* base(int part, int use) const;
   /// The rows that it declared.
   ResidentRows rows(int part, int use) const;
-  /// Whether nearly all that it declared lies in the host's memory, which its device reaches over a link;
-  /// valid after begin(part).
+  /// Whether nearly all that it declared lies in the host's memory, which its device reaches over a link, and
+  /// few work items touch the same of it. Before begin(part) that is not known of managed arrays, and false.
   bool is_link_bound(int part) const;
 
   /// Its label, or its kernel's type.

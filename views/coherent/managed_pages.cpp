@@ -247,9 +247,13 @@ void CallState::note_link_use(const Part& part) const {
 
 bool CallState::is_link_bound(int number) const {
   const Part& part = parts_[static_cast<std::size_t>(number)];
-  bool any = false;
-  for_uses(part, [&](const Use& use) { any = any || is_at_host(use); });
-  if (part.is_host || !any) return false;
+  bool any = false, once = true;
+  for_uses(part, [&](const Use& use) {
+    if (!is_at_host(use)) return;
+    any = true;
+    once = once && use.by_items;  // what many work items read may come from caches
+  });
+  if (part.is_host || !any || !once) return false;
   index_t at_host = 0, elsewhere = 0;
   for_uses(part, [&](const Use& use) {
     (is_at_host(use) ? at_host : elsewhere) += bytes_of(*use.array, use.region);

@@ -184,11 +184,11 @@ BoxNodes<Rank, Body> box_nodes(const TileRange<Rank>& range, const Body& body) {
 }
 
 /// Nodes above those of a box, whose values there are, of aligned groups of 2^log2_unit numbers: each joins
-/// those of 128 groups, four in each lane. `OnlyRead`: kernels that made the values wrote nothing else.
-template <class T, bool OnlyRead>
+/// those of 128 groups, four in each lane.
+template <class T>
 struct StoredNodes {
   struct body_type {
-    static constexpr bool only_reads = OnlyRead;
+    static constexpr bool only_reads = true;
   };
   static constexpr bool all_numbers = false;
   static constexpr int own = 4, log2_groups = 7;

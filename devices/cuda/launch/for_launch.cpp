@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <strata/core/min_max.hpp>
 #include <strata/devices/cuda/launch/launch.hpp>
+#include <strata/devices/cuda/queue.hpp>
 #include <strata/devices/link_bound.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -13,13 +14,20 @@ constexpr index_t most_items = index_t{1} << 30;  // of a launch: counts of item
 // Of kernels that are bound by the link to the host a block for each multiprocessor: their loads fill the
 // link, and as they are few, stores begin to fill it the other way soon. With all blocks at a time stores
 // wait until most has been loaded. Each block has a piece of the range, so that what several processors of
-// the host have just written, and have in their caches, comes from all of them at a time. On an H200 to
-// change 4 MiB that 8 processors have written takes 122 us so and 175 with a thread for each element, to read
-// it 98 and 136; to change what no processor has in its cache takes 114 and 136. That a kernel with few
-// registers moves data rather than computes is a guess.
-index_t link_blocks(const CudaQueue& queue, const CudaKernel::OnDevice& on_device, const LaunchHints& hints) {
+// the host have just written, and have in their caches, comes from all of them at a time. By hand, on an H200
+// (perf_tests/memory_modes), to change 4 MiB that 8 processors have written takes 0.20 ms so and 0.37 with a
+// thread for each element, 16 MiB 0.58 and 0.90. That a kernel with few registers moves data rather than
+// computes is a guess.
+index_t link_blocks(const CudaQueue& queue, const CudaKernel::OnDevice& on_device, const LaunchHints& hints,
+                    int thread_items) {
   const bool is_asked = hints.block_size > 0 || hints.occupancy > 0;
-  return kernels_are_link_bound && on_device.is_light && !is_asked ? cuda_multiprocessors(queue) : 0;
+  if (!kernels_are_link_bound || is_asked || !on_device.is_light || queue.gpu().reaches_pageable_memory())
+    return 0;
+  // Of small numbers, or few multiprocessors, more blocks: about twice the bytes that such a link holds.
+  constexpr index_t in_flight = index_t{128} << 10;
+  const index_t multiprocessors = cuda_multiprocessors(queue), item_bytes = larger_of(16 / thread_items, 1);
+  const index_t at_once = multiprocessors * index_t{stream_block} * item_bytes;
+  return multiprocessors * ((in_flight - 1) / at_once + 1);
 }
 
 // Threads of a block, and in `tile` its items; with `most_blocks` other than 0 no more blocks than that, if
@@ -55,7 +63,7 @@ void cuda_launch_items(const LaunchInfo& info, CudaKernel& kernel, const ChunkRa
     if (count == 0) return;
     const CudaKernel::OnDevice& on_device = cuda_kernel_on(queue, kernel);
     const index_t block = plan_items(on_device, hints.block_size, thread_items, count,
-                                     link_blocks(queue, on_device, hints), work.tile);
+                                     link_blocks(queue, on_device, hints, thread_items), work.tile);
     CudaGrid grid = cuda_line((count + work.tile - 1) / work.tile, block);
     if (hints.occupancy > 0)
       grid.shared_bytes = cuda_shared_for_occupancy(queue, kernel, grid, hints.occupancy);

@@ -296,7 +296,9 @@ void CudaLaunch::fetch(void* host, const void* device, std::size_t bytes) const 
 }
 
 void CudaLaunch::wait_for_value(const CudaHostSlot& slot, void* value, std::size_t bytes, bool writes) {
-  // Others may launch meanwhile.
+  // Others may launch meanwhile. Arrays of the host's memory it may read at once.
+  Ref<EventState> end;
+  if (writes && info_.views->shared_instance >= 0) end = queue_.record();
   submitted_ = queue_.submissions();
   queue_.mutex.unlock();
   locked_ = false;
@@ -329,10 +331,8 @@ void CudaLaunch::wait_for_value(const CudaHostSlot& slot, void* value, std::size
     std::memcpy(static_cast<char*>(value) + 4 * w, &part, std::min<std::size_t>(4, bytes - 4 * w));
   }
   give_back();
-  // The host may read these arrays at once.
-  if (writes && info_.views->shared_instance >= 0)
-    check(cudaStreamSynchronize(queue_.stream()), "waiting for its arrays");
   queue_.retired(submitted_);
+  if (end) end->wait();
   queue_.throw_bad_access_found(true);
 }
 

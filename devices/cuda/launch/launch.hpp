@@ -134,9 +134,9 @@ class CudaLaunch {
            const ArrayAddresses* arrays = nullptr) const;
   /// Copies device memory to the host and waits for the queue.
   void fetch(void* host, const void* device, std::size_t bytes) const;
-  /// Waits until the kernel has handed over its value, copies it to `value`, and gives the slot back; where
-  /// it `writes` and has arrays of the host's memory, until it has ended. Throws the queue's error where that
-  /// never will be. Ends the launch: nothing else may follow.
+  /// Waits until the kernel has handed over its value, copies it to `value`, and gives the slot back. If the
+  /// kernel `writes` and has views of memory that the host reads, too, waits for its end. Throws the queue's
+  /// error if the kernel fails. Ends the launch: nothing else may follow.
   void wait_for_value(const CudaHostSlot& slot, void* value, std::size_t bytes, bool writes = false);
 
   /// For libraries that launch by themselves: the queue's stream, and what to do with their error codes.

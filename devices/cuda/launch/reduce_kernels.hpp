@@ -39,7 +39,7 @@ struct CudaReduce {
   /// Values of groups of blocks that shared memory holds.
   static constexpr int capacity = (1 << log2_most_nodes) / 2;
   static constexpr bool may_show_writes =
-      !only_reads<typename Nodes::body_type>() && (finishes_after_all<Finish> || !std::is_empty_v<Reducer>);
+      !only_reads<typename Nodes::body_type>() && (has_finalize<Finish> || !std::is_empty_v<Reducer>);
   /// Whether others may read what bodies write before the launch has ended: joins by an object, too, which
   /// may hold views.
   __device__ bool shows_writes() const {
@@ -106,9 +106,9 @@ struct CudaReduce {
   }
 
   // The values of the cluster's blocks, and the end. Who reads then what bodies wrote must see it all. (Hosts
-  // wait for the end of the kernel where they might.)
+  // wait for the end of the kernel.)
   __device__ void join_cluster(Gather& gather, T& value, bool works) const {
-    const bool shows = shows_writes() && !(Finish::waits && std::is_empty_v<Reducer>);
+    const bool shows = shows_writes();
     if (shows) show_to_device();
     gather.send(value);
     if (blockIdx.x != 0 || threadIdx.x >= warp_lanes) return;

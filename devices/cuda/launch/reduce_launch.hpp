@@ -105,9 +105,9 @@ class CudaReduceLaunch {
   }
 
   /// Launches, and waits where the finish does; nothing else may follow in the launch then. `nodes` has the
-  /// same node numbers as in the constructor.
+  /// same node numbers as in the constructor. `writes`: kernels of the reduction may write arrays.
   void run(CudaLaunch& launch, const CudaScratch& scratch, const Nodes& nodes, const Reducer& reducer,
-           const Finish& finish) {
+           const Finish& finish, bool writes = !only_reads<typename Nodes::body_type>()) {
     CudaHostSlot host{};
     if constexpr (Finish::waits) host = launch.host_slot(sizeof(T));
     auto parameters = parameters_of(launch, Work{nodes, reducer, finish, clustered_, shared_nodes_,
@@ -127,7 +127,7 @@ class CudaReduceLaunch {
     }
     if constexpr (Finish::waits) {
       T value;
-      launch.wait_for_value(host, &value, sizeof(T), !only_reads<typename Nodes::body_type>());
+      launch.wait_for_value(host, &value, sizeof(T), writes);
       finish.on_host(value);
     }
   }
@@ -183,11 +183,10 @@ void cuda_reduce_by_lanes(const LaunchInfo& info, index_t items, const Nodes& no
                           const CudaUnits<typename Reducer::value_type>& units, const Reducer& reducer,
                           const Finish& finish) {
   using T = typename Reducer::value_type;
-  using Stored = StoredNodes<T, only_reads<typename Nodes::body_type>()>;
-  using Reduction = CudaReduceLaunch<Stored, Reducer, Finish, StaticHints<>>;
+  using Reduction = CudaReduceLaunch<StoredNodes<T>, Reducer, Finish, StaticHints<>>;
   CudaQueue& queue = cuda_queue_for(info, Finish::waits);
   CudaLaunch launch(queue, EventKind::BeginReduce, info, items);
-  Stored stored(nodes, units.log2);
+  StoredNodes<T> stored(nodes, units.log2);
   Reduction reduction(cuda_kernel_on(queue, Reduction::kernel()), stored, stored.last - stored.first);
   const std::size_t values_at = (reduction.scratch_bytes() + 255) / 256 * 256;
   const CudaScratch scratch =
@@ -197,7 +196,7 @@ void cuda_reduce_by_lanes(const LaunchInfo& info, index_t items, const Nodes& no
   const StoreUnits<T> store{values, units.first, units.log2};
   LaneNodesLaunch<Nodes, Reducer, StoreUnits<T>>::run(launch, queue, nodes, rows, {0, nodes.blocks}, reducer,
                                                       store);
-  reduction.run(launch, scratch, stored, reducer, finish);
+  reduction.run(launch, scratch, stored, reducer, finish, !only_reads<typename Nodes::body_type>());
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -25,11 +25,14 @@ struct Words {
   __device__ void get(T& value) const { memcpy(&value, word, sizeof(T)); }
 };
 
-/// Whether the finish is for when all blocks have ended: the host, or a functor, may read what they wrote.
+/// Whether the finish calls a functor on the device.
 template <class Finish>
-inline constexpr bool finishes_after_all = Finish::waits || requires(const Finish& finish) {
+inline constexpr bool has_finalize = requires(const Finish& finish) {
   finish.finalize;
 };
+/// Whether the finish is for when all blocks have ended: the host, or a functor, may read what they wrote.
+template <class Finish>
+inline constexpr bool finishes_after_all = Finish::waits || has_finalize<Finish>;
 
 /// Hands a value to the host.
 template <class T>

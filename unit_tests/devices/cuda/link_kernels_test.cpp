@@ -128,6 +128,11 @@ TEST(CudaLinkKernels, WithOtherArraysOrHintsHaveAllBlocks) {
   EXPECT_LE(blocks_over<double>(MemoryMode::Mapped, MemoryMode::Mapped, n, 0, n, plain), most);
   launch(on(Cuda{}), n, AddAndCountBlocks{}, in(x), inout(y));
   EXPECT_GT(blocks_seen(y.read().view(), 0, n), most) << "beside a view";
+  const CoherentArray<double, rank<1>> z("z", n, MemoryMode::Mapped, main_in(Cuda{}));
+  fill(y.write().view());
+  fill(z.write().view());
+  launch(on(Cuda{}), n, AddAndCountBlocks{}, in(z, everything), inout(y));
+  EXPECT_GT(blocks_seen(y.read().view(), 0, n), most) << "with elements that all items may read";
   EXPECT_GT(of_mapped([](const auto& work) { return block_size(256, work); }), most);
   EXPECT_GT(of_mapped([](const auto& work) { return prefer_occupancy(100, work); }), most);
 }
@@ -149,15 +154,17 @@ TEST(CudaLinkKernels, AreNoOthersAfterThem) {
   expect_all();
 }
 
-// By one warp, one block, a cluster and a grid, and over a box by two kernels.
-TEST(CudaResults, ComeAfterWhatTheHostReads) {
-  const auto all_are = [](const auto& x, double value) {
-    index_t others = 0;
-    for (index_t i = 0; i < static_cast<index_t>(x.size()); ++i) others += x.data()[i] != value;
-    return others == 0;
-  };
+// By one warp, one block, a cluster and a grid, and over a box by two kernels. What is written last is looked
+// at first.
+bool all_are(const auto& x, double value) {
+  index_t others = 0;
+  for (index_t i = static_cast<index_t>(x.size()) - 1; i >= 0; --i) others += x.data()[i] != value;
+  return others == 0;
+}
+template <class Memory>
+void expect_written() {
   for (const index_t n : {1, 32, 33, 512, 513, 4096, 65'000, 300'000}) {
-    const auto x = create<MDArray<double, CudaPinned, rank<1>>>("x", n);
+    const auto x = create<MDArray<double, Memory, rank<1>>>("x", n);
     for (int round = 1; round <= 10; ++round) {
       std::int64_t count = 0;
       parallel_reduce(on(Cuda{}), n, with(WriteAndCount{double(round)}, x), Sum(count));
@@ -166,13 +173,17 @@ TEST(CudaResults, ComeAfterWhatTheHostReads) {
     }
   }
   const index_t rows = 4099, columns = 80;
-  const auto x = create<MDArrayIn<LayoutLeft, double, CudaPinned, rank<2>>>("x", rows, columns);
+  const auto x = create<MDArrayIn<LayoutLeft, double, Memory, rank<2>>>("x", rows, columns);
   for (int round = 1; round <= 10; ++round) {
     std::int64_t count = 0;
     parallel_reduce(on(Cuda{}), mdrange({rows, columns}), with(WriteAndCount{double(round)}, x), Sum(count));
     ASSERT_TRUE(all_are(x, round)) << "a box, round " << round;
     ASSERT_EQ(count, rows * columns);
   }
+}
+TEST(CudaResults, ComeAfterWhatTheHostReads) {
+  expect_written<CudaPinned>();
+  if (Cuda{}.backend().has_concurrent_managed_access()) expect_written<CudaManaged>();
 }
 
 }  // namespace
