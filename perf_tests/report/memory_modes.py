@@ -47,8 +47,10 @@ def draw_curves(pyplot, number, panels):
                                   figsize=(figures.PIXELS / figures.DOTS, 4.6))
     for axes, (title, series) in zip(row[0], panels):
         for line, points in series.items():
-            colour, marker = figures.STYLES[lines.index(line) % len(figures.STYLES)]
-            axes.plot(*zip(*points), color=colour, marker=marker, markersize=4, linewidth=1.4, label=line)
+            turn, style = divmod(lines.index(line), len(figures.STYLES))
+            colour, marker = figures.STYLES[style]
+            axes.plot(*zip(*points), color=colour, marker=marker, markersize=4, linewidth=1.4, label=line,
+                      linestyle="-" if turn == 0 else "--", markerfacecolor=colour if turn == 0 else "white")
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
         axes.xaxis.set_major_formatter(lambda value, _: runs.size_of(value))
