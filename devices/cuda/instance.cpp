@@ -163,6 +163,7 @@ CudaInstance::CudaInstance(int index)
   has_managed_memory_ = has(cudaDevAttrManagedMemory);
   has_concurrent_managed_access_ = has(cudaDevAttrConcurrentManagedAccess);
   reaches_pageable_memory_ = has(cudaDevAttrPageableMemoryAccess);
+  uses_host_page_tables_ = has(cudaDevAttrPageableMemoryAccessUsesHostPageTables);
   has_host_atomics_ = has(cudaDevAttrHostNativeAtomicSupported);
 }
 

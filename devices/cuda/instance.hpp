@@ -152,6 +152,8 @@ class CudaInstance {
   bool has_concurrent_managed_access() const { return has_concurrent_managed_access_; }
   /// Whether kernels reach all memory of the host.
   bool reaches_pageable_memory() const { return reaches_pageable_memory_; }
+  /// Whether they do so by its page tables, over a link that is faster than PCI Express.
+  bool uses_host_page_tables() const { return uses_host_page_tables_; }
   /// Whether atomic operations on memory of the host go over the link to it.
   bool has_host_atomics() const { return has_host_atomics_; }
   /// Why allocate() gave no managed memory, as the rest of a sentence.
@@ -196,6 +198,7 @@ class CudaInstance {
   int cache_bytes_ = 0;
   std::size_t physical_bytes_ = 0, free_at_start_ = 0;
   bool has_managed_memory_ = false, has_concurrent_managed_access_ = false, reaches_pageable_memory_ = false;
+  bool uses_host_page_tables_ = false;
   bool has_host_atomics_ = false;
   CudaMemory memories_[3];
   std::mutex memory_mutex_;
