@@ -105,13 +105,16 @@ class Targets(unittest.TestCase):
                                                           "multikernel, smart": {"over_baseline": True}})
 
     def test_managed_is_held_to_a_part_of_pinned(self):
-        def both(name, managed):
-            return (case(f"{name}, pinned", unit="GB/s", value=50.0), case(f"{name}, managed", unit="GB/s", value=managed))
+        def both(name, managed, size=64 << 20):
+            return (case(f"{name}, pinned", size, unit="GB/s", value=50.0),
+                    case(f"{name}, managed", size, unit="GB/s", value=managed))
         found = self.judged(*both("to the device", 41.0), *both("to the host", 13.0), *both("there and back", 22.0))
 
         self.assertEqual(found["to the device, managed"], {"of_case": True})
         self.assertEqual(found["to the host, managed"], {"of_case": False})
         self.assertEqual(found["there and back, managed"], {"of_case": True})
+        # Of what stays with the host nothing moves to it.
+        self.assertEqual(self.judged(*both("to the host", 13.0, 16 << 20))["to the host, managed"], {})
 
 
 class Page(unittest.TestCase):

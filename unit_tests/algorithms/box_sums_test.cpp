@@ -174,8 +174,8 @@ TYPED_TEST(BoxSums, CallEachOfManyItemsOnceInTheOrderOfTheTree) {
   expect_box<D, LayoutLeft, 2, 3>(random, {40'009 / part, 3, 171});
 }
 
-// Values of 12 bytes, joined by an object; the result goes to the host, to a functor, to an array, and there
-// again by a graph.
+// Values of 12 bytes, joined by an object; the result goes to the host, to a functor, and there again by a
+// graph.
 TYPED_TEST(BoxSums, HaveTheSameValueWhereverItGoesAndWithHints) {
   using D = TypeParam;
   using Kernel = HashPointsBy<3, 2, std::uint32_t>;

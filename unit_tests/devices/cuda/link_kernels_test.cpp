@@ -73,8 +73,8 @@ template <class V>
 void fill(const V& x) {
   for (index_t i = 0; i < x.extent(0); ++i) x(i) = static_cast<typename V::value_type>(i % 1000);
 }
-// The blocks that added x to y over [begin, end), where y was x; 0 if the items differ. Values are those of
-// double: of 32 bits there are no more than 4096 blocks.
+// The blocks that added x to y over [begin, end), where y was x; 0 if items differ. Exact for up to 4,096
+// blocks in float.
 template <class V>
 index_t blocks_seen(const V& y, index_t begin, index_t end) {
   index_t blocks = -1;
