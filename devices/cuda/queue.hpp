@@ -15,6 +15,7 @@
 #include <cuda_runtime_api.h>
 
 #include <strata/core/check.hpp>
+#include <strata/core/copy_plan.hpp>
 #include <strata/devices/backend.hpp>
 #include <strata/devices/cuda/host_calls.hpp>
 #include <strata/devices/cuda/instance.hpp>
@@ -115,8 +116,8 @@ class CudaQueue final : public QueueState {
   /// A stream for the host's share of staged copies; made by the first use.
   cudaStream_t helper_stream();
 
-  /// Counts an operation that was enqueued.
-  void submitted() { __atomic_add_fetch(&stream_.submitted, 1, __ATOMIC_RELAXED); }
+  /// Counts an operation that was enqueued; returns its number.
+  std::uint64_t submitted() { return __atomic_add_fetch(&stream_.submitted, 1, __ATOMIC_RELAXED); }
   /// The same of a kernel.
   void kernel_submitted() {
     submitted();
@@ -175,6 +176,7 @@ class CudaQueue final : public QueueState {
   cudaError_t query() const;
   void record_pending() noexcept;
   void forget_pending(const CudaEventState& event) noexcept;
+  bool stage_at_once(const CopySide& destination, const CopySide& source, const CopyPiece& piece);
   void copy_by_host(const CopySide& destination, const CopySide& source, std::size_t element_bytes);
   void fill_by_host(const CopySide& destination, const void* value, std::size_t element_bytes);
   [[noreturn]] void fail_copy(cudaError_t code, const CopySide& destination, const CopySide& source) const;

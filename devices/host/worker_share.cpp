@@ -72,7 +72,9 @@ void WorkerPool::Team::run(const ChunkRange& range, const ChunkPlan& plan, Chunk
       all_pieces *= static_cast<ChunkPlan::Count>(slices);
     }
     if (runners > 1) {
-      if (options.shares_processors || slices > 1) take_over(plan, range, function, mine);
+      // Of a dynamic job nothing is left then: who sleeps need not be waited for.
+      if (options.shares_processors || slices > 1 || range.schedule == Schedule::Dynamic)
+        take_over(plan, range, function, mine);
       await_answers();
       if (is_whole && learns && alone_ns != LaunchCost::unknown)
         cost->try_several(static_cast<double>(read_ticks() - call) * ns_a_tick, alone_ns);

@@ -31,10 +31,6 @@ constexpr index_t shortest_row = 2048;
 // What a GPU sends to another one on a queue of its own, and is no longer, is for a kernel: CUDA's copies of
 // a few bytes go by a stream of the other one's, and cost the host 14 us, a kernel 3.
 constexpr index_t most_sent_by_kernel = index_t{1} << 20;
-// What the last kernel of a queue may have written, and comes to page-locked memory, is for a kernel between
-// these: copy engines begin 5 to 10 us after a kernel, but for what is very short. On an idle queue they are
-// faster, by 2 us.
-constexpr index_t least_brought_by_kernel = index_t{128} << 10, most_brought_by_kernel = index_t{1} << 20;
 
 bool is_device(const CopySide& side) { return side.space.kind == CudaSpace::kind; }
 bool is_shared(const CopySide& side) {
@@ -164,6 +160,12 @@ void CudaQueue::copy(const CopySide& destination, const CopySide& source, std::s
       const bool reads_too_early = host == &source && recording == nullptr &&
                                    (CudaHostCall::any_open() || is_to_be_written(at, piece.run_bytes)) &&
                                    !idle();
+      if (contiguous && stage_at_once(destination, source, piece)) {
+        // To the host it has ended, with all that came before; this counts it once more.
+        if (host == &destination && pieces.size() == 1)
+          count.done_after = __atomic_load_n(&stream_.ended, __ATOMIC_RELAXED);
+        continue;
+      }
       const bool staged = contiguous
                               ? (piece.run_bytes >= staged_from_bytes || reads_too_early) && is_pageable(at)
                               : !fits_pitched(piece) || is_pageable(at);
@@ -210,6 +212,22 @@ void CudaQueue::copy(const CopySide& destination, const CopySide& source, std::s
       if (waits) count.done_after = before;
     } else check(copy_pitched(stream(), destination.data, source.data, piece));
   }
+}
+
+// Whether it did so: only where nothing keeps the calling thread from waiting, and from reading now.
+bool CudaQueue::stage_at_once(const CopySide& destination, const CopySide& source, const CopyPiece& piece) {
+  const bool to_device = is_device(destination);
+  const index_t bytes = piece.run_bytes;
+  if (!(to_device || is_device(source)) || recording != nullptr || gpu_.reaches_pageable_memory() ||
+      bytes < (to_device ? least_staged_to_device : least_staged_to_host) || bytes > most_staged_at_once ||
+      CudaHostCall::any_open() || staging_is_under_way())
+    return false;
+  char* const to = static_cast<char*>(destination.data) + piece.dst_offset;
+  const char* const from = static_cast<const char*>(source.data) + piece.src_offset;
+  if (!is_pageable(to_device ? from : to)) return false;
+  // Others may have enqueued a function that is to write what is read here.
+  if (to_device && __atomic_load_n(&stream_.has_outsiders, __ATOMIC_RELAXED) && !idle()) return false;
+  return to_device ? stage_to_device(*this, to, from, bytes) : stage_to_host(*this, to, from, bytes);
 }
 
 void CudaQueue::fail_copy(cudaError_t code, const CopySide& destination, const CopySide& source) const {

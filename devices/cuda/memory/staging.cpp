@@ -25,18 +25,19 @@ constexpr int buffers = 3;
 // So many threads keep up with the link; more would only take them from others.
 constexpr int most_threads = 8;
 
-Runner copy_threads() {
-  // Never destroyed: callbacks may come as late as the end of the process.
-  static WorkerPool& pool = *new WorkerPool({.workers = std::clamp(usable_processors() / 2, 1, most_threads),
-                                             .pin = false,
-                                             .spin_us = 5,
-                                             .shares_processors = false,
-                                             .on_start = {}});
+// Parts of a copy, by whoever is free: those who sleep are not waited for.
+Runner copy_runner() {
   const auto run_pieces = [](const void*, const ChunkRange& range, ChunkFunction function) {
-    pool.run(range, function);
+    ChunkRange one_by_one = range;
+    one_by_one.chunk = 1;
+    one_by_one.schedule = Schedule::Dynamic;
+    copy_threads().run(one_by_one, function);
   };
-  return {run_pieces, nullptr, pool.size()};
+  return {run_pieces, nullptr, copy_threads().size()};
 }
+
+// Functions that CUDA is still to call.
+std::atomic<int> open_calls = 0;
 
 // Bytes of the host's memory that callbacks are still to write.
 struct HostBytes {
@@ -93,9 +94,10 @@ struct HostWork {
 };
 void CUDART_CB run_host_work(void* raw) {
   const std::unique_ptr<HostWork> work(static_cast<HostWork*>(raw));
-  const Runner runner = copy_threads();
+  const Runner runner = copy_runner();
   copy_pieces(work->destination, work->source, {&work->piece, 1}, chunk_runner(runner));
   if (work->writes.begin != nullptr) OpenWrites::get().remove(work->writes);
+  open_calls.fetch_sub(1, std::memory_order_release);
 }
 
 // `piece` cut along its loops into chunks of at most chunk_bytes, calling f(chunk) for each.
@@ -212,7 +214,9 @@ void enqueue_staged(CudaQueue& queue, void* destination, const void* source, con
     const HostBytes writes = to_device ? HostBytes() : destination_of(to, work);
     auto owned = std::make_unique<HostWork>(HostWork{to, from, work, writes});
     if (!to_device) OpenWrites::get().add(writes);
+    open_calls.fetch_add(1, std::memory_order_relaxed);
     const cudaError_t code = cudaLaunchHostFunc(helper, run_host_work, owned.get());
+    if (code != cudaSuccess) open_calls.fetch_sub(1, std::memory_order_relaxed);
     if (code != cudaSuccess && !to_device) OpenWrites::get().remove(writes);
     check_cuda(code, "enqueueing host work", device);
     static_cast<void>(owned.release());
@@ -257,6 +261,18 @@ void enqueue_staged(CudaQueue& queue, void* destination, const void* source, con
   // The queue goes on when the host is done; so does whoever gets the buffers next.
   order(ring.touched[(b + buffers - 1) % buffers], helper, stream);
 }
+
+WorkerPool& copy_threads() {
+  // Never destroyed: callbacks may come as late as the end of the process.
+  static WorkerPool& pool = *new WorkerPool({.workers = std::clamp(usable_processors() / 2, 1, most_threads),
+                                             .pin = false,
+                                             .spin_us = 5,
+                                             .shares_processors = false,
+                                             .on_start = {}});
+  return pool;
+}
+
+bool staging_is_under_way() { return open_calls.load(std::memory_order_acquire) > 0; }
 
 bool is_to_be_written(const void* data, index_t bytes) {
   const auto* const begin = static_cast<const char*>(data);
