@@ -67,6 +67,10 @@ class AnchoredView<V, std::index_sequence<R...>> : public V {
   /// view stays at the first of them: it then finds those elements that they have in common.
   STRATA_FUNCTION void advance(int dimension) { address_ += V::mapping().stride(dimension); }
   STRATA_FUNCTION void set_item(const index_t (&item)[dimensions]) { ((item_[R] = item[R]), ...); }
+  /// With `does`, the address is that of `other`.
+  STRATA_FUNCTION void take_address_if(bool does, const AnchoredView& other) {
+    if (does) address_ = other.address_;
+  }
 
  private:
   STRATA_FUNCTION void find_address() {
@@ -105,6 +109,9 @@ class AnchoredKernel {
   }
   STRATA_FUNCTION void set_item(const index_t (&item)[Rank]) { views_.set_item(item); }
   STRATA_FUNCTION void advance(int dimension) { views_.advance(dimension); }
+  STRATA_FUNCTION void take_addresses_if(bool does, const AnchoredKernel& other) {
+    views_.take_addresses_if(does, other.views_);
+  }
 
  private:
   template <std::size_t... R, class... T>

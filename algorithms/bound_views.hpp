@@ -256,6 +256,12 @@ struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
     };
     (step(static_cast<BoundView<I, V>&>(*this).view), ...);
   }
+  STRATA_FUNCTION void take_addresses_if(bool does, const BoundViews& others) {
+    const auto take = [&](auto& view, const auto& other) {
+      if constexpr (requires { view.take_address_if(does, other); }) view.take_address_if(does, other);
+    };
+    (take(static_cast<BoundView<I, V>&>(*this).view, static_cast<const BoundView<I, V>&>(others).view), ...);
+  }
   template <int Rank>
   STRATA_FUNCTION void set_item(const index_t (&item)[Rank]) {
     const auto set = [&](auto& view) {

@@ -197,6 +197,13 @@ struct SpreadBody<Inner, std::index_sequence<I...>> {
     STRATA_FUNCTION void operator()(const index_t (&item)[Rank], Values& values) const {
       kernel(item, slot<I>(values)...);
     }
+    template <int Rank>
+    STRATA_FUNCTION void set_item(const index_t (&item)[Rank]) {
+      kernel.set_item(item);
+    }
+    STRATA_FUNCTION void take_addresses_if(bool does, const Anchored& other) {
+      kernel.take_addresses_if(does, other.kernel);
+    }
   };
   template <int Rank>
   requires requires(const Inner& body, const index_t (&item)[Rank]) { body.anchored_at(item); }

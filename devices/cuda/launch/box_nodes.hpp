@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <strata/core/reduction_tree.hpp>
+#include <strata/devices/cuda/launch/box_plan.hpp>
 #include <strata/devices/cuda/launch/warp.hpp>
 #include <strata/devices/launch_info.hpp>
 
@@ -59,6 +60,44 @@ struct NodeDivisor {
   }
   STRATA_FUNCTION unsigned carries(unsigned number) const { return (number * factor) >> shift; }
 };
+
+/// Items of a box that follow each other: the first `of_first` of them along a line of the last index, the
+/// others along the next line. `second` is where that would have begun. An address is one or the other,
+/// whatever a kernel reads beside it.
+template <int Rank, class Kernel>
+class TwoLines {
+ public:
+  __device__ TwoLines(const Kernel& at_first, const Kernel& at_second, const index_t (&first)[Rank],
+                      const index_t (&second)[Rank], int of_first)
+      : at_first_(at_first), at_second_(at_second), of_first_(of_first) {
+#pragma unroll
+    for (int d = 0; d < Rank; ++d) first_[d] = first[d], second_[d] = second[d];
+  }
+  template <class T>
+  __device__ void operator()(int k, T& value) const {
+    const bool is_second = k >= of_first_;
+    index_t item[Rank];
+#pragma unroll
+    for (int d = 0; d < Rank; ++d) item[d] = is_second ? second_[d] : first_[d];
+    Kernel kernel = at_first_;
+    kernel.take_addresses_if(is_second, at_second_);
+    kernel.set_item(item);
+    item[Rank - 1] += k;
+    kernel(item, value);
+  }
+
+ private:
+  const Kernel at_first_, at_second_;
+  index_t first_[Rank], second_[Rank];
+  int of_first_;
+};
+// Only where items that follow each other lie next to each other: else boxes of any size have another way.
+template <int Rank, class Body>
+inline constexpr bool has_two_lines = false;
+template <int Rank, class Body>
+requires(Rank > 2 && requires(const Body& body, const index_t (&item)[Rank]) {
+  body.anchored_at(item).set_item(item);
+}) inline constexpr bool has_two_lines<Rank, Body> = is_last_index_fastest<Body>();
 
 /// The nodes of a box.
 template <int Rank, class Body>
@@ -119,6 +158,21 @@ struct BoxNodes : BoxNumbers {
           nodes.call(item, value[l]);
         }
       }
+    }
+    /// Whether any `count` items that follow each other have two values of the other indices at most.
+    __device__ bool have_two_lines(int count) const { return nodes.divisor[Rank - 1].extent >= count; }
+    /// Items from k on that have two values of the other indices at most, for bodies whose addresses can be
+    /// anchored: one or the other of two.
+    __device__ auto two_lines(int k) const requires has_two_lines<Rank, Body> {
+      index_t first[Rank], second[Rank];
+      find(k, first);
+      const index_t left = nodes.divisor[Rank - 1].extent - (first[Rank - 1] - nodes.lower[Rank - 1]);
+      const int of_first =
+          left < reduction_block ? static_cast<int>(left) : static_cast<int>(reduction_block);
+      find(k + of_first, second);
+      second[Rank - 1] -= of_first;
+      return TwoLines<Rank, decltype(nodes.body.anchored_at(first))>(
+          nodes.body.anchored_at(first), nodes.body.anchored_at(second), first, second, of_first);
     }
     /// Whether the indices of items k to k + count - 1 differ in the last one only.
     __device__ bool are_line(int k, int count) const {

@@ -59,6 +59,8 @@ struct CudaLaneNodes {
   }
 
  private:
+  static constexpr int step = own_lanes * warps;
+
   // Block `block` of some rows, by 8 warps.
   __device__ void take(index_t tile, index_t block) const {
     const int warp = static_cast<int>(threadIdx.x) / warp_lanes % warps;
@@ -73,9 +75,16 @@ struct CudaLaneNodes {
       if (own + l < count) reducer.init(value[l]);
     if (has_row) {
       const auto items = nodes.items(row, block);
+      // Two rounds at once, so that their loads do not wait for each other: sums of 510^3 floats took 0.91 of
+      // the time, with four rounds 0.95, and squares of residuals 0.99 and 1.12.
 #pragma unroll 1
-      for (int k = own; k < count; k += own_lanes * warps) {
-        if (k + own_lanes > count) {
+      for (int k = own; k < count; k += step) {
+        if (k + step + own_lanes <= count && items.are_line(k, own_lanes) &&
+            items.are_line(k + step, own_lanes)) {
+          items.line(k, value);
+          items.line(k + step, value);
+          k += step;
+        } else if (k + own_lanes > count) {
 #pragma unroll
           for (int l = 0; l < own_lanes; ++l)
             if (k + l < count) items(k + l, value[l]);

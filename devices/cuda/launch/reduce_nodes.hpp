@@ -269,13 +269,21 @@ class NodeByWarps {
   }
   template <int Rounds, class Items>
   __device__ static int rounds_of(const Items& items, int k, T& low, T& high) {
-    const Items own = items.from(k);
+    visit_lines<(Rounds - 1) * tree_lanes + warp_lanes>(items, k, [&](const auto& own) {
 #pragma unroll
-    for (int r = 0; r < Rounds; ++r) {
-      own(r * tree_lanes, low);
-      own(r * tree_lanes + warp_lanes, high);
-    }
+      for (int r = 0; r < Rounds; ++r) {
+        own(r * tree_lanes, low);
+        own(r * tree_lanes + warp_lanes, high);
+      }
+    });
     return k + Rounds * tree_lanes;
+  }
+  // Calls f with the items from k on, of which it takes those up to number `Last`.
+  template <int Last, class Items, class F>
+  __device__ static void visit_lines(const Items& items, int k, const F& f) {
+    if constexpr (requires { items.two_lines(k); })
+      if (items.have_two_lines(Last + 1)) return f(items.two_lines(k));
+    f(items.from(k));
   }
 
   // The two lanes of a thread one after the other, in registers that two warps a node would need, too.
@@ -336,9 +344,10 @@ class NodeByWarps {
         }
       }
     } else {
-      const Items own = items.from(k);
+      visit_lines<(Rounds - 1) * tree_lanes>(items, k, [&](const auto& own) {
 #pragma unroll
-      for (int r = 0; r < Rounds; ++r) own(r * tree_lanes, value);
+        for (int r = 0; r < Rounds; ++r) own(r * tree_lanes, value);
+      });
     }
     return k + Rounds * tree_lanes;
   }
