@@ -215,6 +215,15 @@ bool CudaInstance::busy(CudaStream& stream) {
   return false;
 }
 
+bool CudaInstance::others_are_busy(const CudaStream& stream) {
+  for (CudaInstance* const gpu : started()) {
+    const std::lock_guard lock(gpu->streams_mutex_);
+    for (const auto& other : gpu->streams_)
+      if (other.get() != &stream && busy(*other)) return true;
+  }
+  return false;
+}
+
 Ref<QueueState> CudaInstance::create_queue(cudaStream_t adopted) {
   require_running("a queue");
   return Ref<QueueState>(new CudaQueue(*this, take_stream(adopted), next_queue_id()));

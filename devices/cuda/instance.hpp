@@ -124,6 +124,8 @@ class CudaInstance {
   void synchronize();
   /// Prints the failed checks, and the errors of functions of the host, that were not reported to any thread.
   void print_unreported() noexcept;
+  /// Whether some other stream, of any GPU, has work under way.
+  static bool others_are_busy(const CudaStream& stream);
   /// Functions of the host that CUDA is still to call.
   CudaHostCalls& host_calls() { return host_calls_; }
   /// Destroys those that have run; see CudaHostCalls::drop_done.

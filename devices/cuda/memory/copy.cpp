@@ -214,7 +214,7 @@ void CudaQueue::copy(const CopySide& destination, const CopySide& source, std::s
   }
 }
 
-// Whether it did so: only where nothing keeps the calling thread from waiting, and from reading now.
+// Whether it did so: only where the calling thread may wait, and read now.
 bool CudaQueue::stage_at_once(const CopySide& destination, const CopySide& source, const CopyPiece& piece) {
   const bool to_device = is_device(destination);
   const index_t bytes = piece.run_bytes;
@@ -227,6 +227,8 @@ bool CudaQueue::stage_at_once(const CopySide& destination, const CopySide& sourc
   if (!is_pageable(to_device ? from : to)) return false;
   // Others may have enqueued a function that is to write what is read here.
   if (to_device && __atomic_load_n(&stream_.has_outsiders, __ATOMIC_RELAXED) && !idle()) return false;
+  // Who has other queues at work would let them run dry, waiting for this one.
+  if (!to_device && bytes >= staged_from_bytes && CudaInstance::others_are_busy(stream_)) return false;
   return to_device ? stage_to_device(*this, to, from, bytes) : stage_to_host(*this, to, from, bytes);
 }
 
