@@ -151,6 +151,44 @@ TEST(CudaStaging, ReadsWhatOthersWriteOnItsStream) {
   EXPECT_EQ(back(n - 1), 5);
 }
 
+// Of 64 KiB to 16 MiB, and of less by CUDA's own copies.
+TEST(CudaStaging, HasComeFromAGpuWhenItReturns) {
+  for (const index_t bytes :
+       {index_t{8}, index_t{64} << 10, index_t{1} << 20, index_t{5} << 20, index_t{16} << 20}) {
+    const index_t n = bytes / 8;
+    const auto x = create<GpuArray>("x", n);
+    const auto host = create<MDArray<double, Serial, rank<1>>>("host", n);
+    deep_copy(host, 1.0);
+    const Queue<Cuda> queue;
+    queue.wait();
+    parallel_for(on(queue), n, with(Fill{0}, x));
+    parallel_for(on(queue), 1, with(Slow{}, create<GpuArray>("other", 1)));
+    parallel_for(on(queue), n, with(Fill{4}, x));
+    deep_copy(queue, host, x);
+    EXPECT_EQ(host(0), 4) << bytes;
+    EXPECT_EQ(host(n - 1), 4) << bytes;
+    EXPECT_TRUE(queue.record().complete()) << bytes;
+  }
+}
+
+TEST(CudaStaging, LetsTheCallerGoOnWhereOtherQueuesHaveWork) {
+  const index_t n = index_t{1} << 20;
+  const auto x = create<GpuArray>("x", n), other = create<GpuArray>("other", 1);
+  const auto host = create<MDArray<double, Serial, rank<1>>>("host", n);
+  const Queue<Cuda> queue, other_queue;
+  deep_copy(x, 2.0);
+  deep_copy(queue, host, x);  // its threads and buffers are there now
+  wait(Cuda{});
+  parallel_for(on(other_queue), 1, with(Slow{}, other));
+  parallel_for(on(queue), 1, with(Slow{}, x));
+  deep_copy(queue, host, x);
+  const Event event = queue.record();
+  EXPECT_FALSE(event.complete());
+  event.wait();
+  EXPECT_NE(host(0), 2);
+  EXPECT_EQ(host(n - 1), 2);
+}
+
 // A long copy does not wait for functions of the host, which may wait for what the program does next.
 TEST(CudaStaging, WaitsForNoFunctionOfTheHost) {
   for (const index_t bytes : {index_t{8} << 20, index_t{20} << 20}) {
