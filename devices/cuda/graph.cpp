@@ -42,11 +42,13 @@ void CudaGraph::launch(QueueState& queue) {
 CudaRecording::CudaRecording(CudaQueue& recorded)
     : Recording(recorded), recorded_(recorded), graph_(new CudaGraph(recorded.gpu())) {
   const CudaDeviceScope scope(recorded.device());
+  recorded.begin_capture();
   recorded.recording = this;
   // Relaxed: this thread allocates and places large parameters meanwhile, on another stream.
   const cudaError_t code = cudaStreamBeginCapture(recorded.stream(), cudaStreamCaptureModeRelaxed);
   if (code != cudaSuccess) {
     recorded.recording = nullptr;
+    recorded.end_capture();
     fail_cuda(code, "recording a graph", recorded.device());
   }
   capturing_ = true;
@@ -58,7 +60,10 @@ CudaRecording::~CudaRecording() {
   cudaGraph_t recorded = nullptr;
   if (capturing_ && cudaStreamEndCapture(recorded_.stream(), &recorded) == cudaSuccess)
     cudaGraphDestroy(recorded);
-  if (capturing_) static_cast<void>(cudaGetLastError());
+  if (capturing_) {
+    static_cast<void>(cudaGetLastError());
+    recorded_.end_capture();
+  }
   for (const cudaEvent_t event : events_) cudaEventDestroy(event);
   for (const cudaStream_t stream : streams_) cudaStreamDestroy(stream);
 }
@@ -121,7 +126,9 @@ Ref<GraphState> CudaRecording::finish() {
   recorded_.recording = nullptr;
   capturing_ = false;
   cudaGraph_t recorded = nullptr;
-  check_cuda(cudaStreamEndCapture(recorded_.stream(), &recorded), "recording a graph", recorded_.device());
+  const cudaError_t code = cudaStreamEndCapture(recorded_.stream(), &recorded);
+  recorded_.end_capture();
+  check_cuda(code, "recording a graph", recorded_.device());
   struct Owner {
     cudaGraph_t graph;
     ~Owner() { cudaGraphDestroy(graph); }

@@ -205,6 +205,7 @@ void CudaInstance::give_back(CudaStream& stream) noexcept {
 }
 
 bool CudaInstance::busy(CudaStream& stream) {
+  if (stream.is_recording) return false;
   const std::uint64_t submitted = stream.submissions();
   const bool knows_all = !__atomic_load_n(&stream.has_outsiders, __ATOMIC_RELAXED);
   if (knows_all && __atomic_load_n(&stream.retired, __ATOMIC_RELAXED) >= submitted) return false;
@@ -213,6 +214,11 @@ bool CudaInstance::busy(CudaStream& stream) {
   // Work that failed is not done: whoever waits for its events is to get the error.
   if (state == cudaSuccess) stream.note_ended(submitted);
   return false;
+}
+
+void CudaInstance::set_recording(CudaStream& stream, bool is_recording) {
+  const std::lock_guard lock(streams_mutex_);
+  stream.is_recording = is_recording;
 }
 
 bool CudaInstance::others_are_busy(const CudaStream& stream) {
@@ -410,6 +416,7 @@ void CudaInstance::reclaim(bool wait) {
     });
     if (!block.until.empty()) return false;
     free_now(block.kind, block.address);
+    staged_bytes_ -= block.staged_bytes;
     return true;
   });
 }

@@ -77,6 +77,7 @@ struct CudaStream {
   bool lent = false;            // a queue has it
   bool helper = false;          // its work is waited for by that of the queue's stream
   bool reaches_peers = false;   // it has copied from or to another GPU
+  bool is_recording = false;    // had no work under way when that began; guarded as the list of streams is
   std::uint64_t submitted = 0;  // operations; these are atomics in use
   std::uint64_t retired = 0;    // of them, those known to use no memory any more
   std::uint64_t ended = 0;      // of them, those that the driver says have ended
@@ -124,6 +125,8 @@ class CudaInstance {
   void synchronize();
   /// Prints the failed checks, and the errors of functions of the host, that were not reported to any thread.
   void print_unreported() noexcept;
+  /// Between these calls work of the stream is recorded, and CUDA must not be asked about it.
+  void set_recording(CudaStream& stream, bool is_recording);
   /// Whether some other stream, of any GPU, has work under way.
   static bool others_are_busy(const CudaStream& stream);
   /// Functions of the host that CUDA is still to call.
@@ -135,6 +138,10 @@ class CudaInstance {
 
   /// Memory of at least one byte; null if there is not enough. Owned by the caller until release().
   void* allocate(CudaMemoryKind kind, std::size_t bytes);
+  /// Pinned memory for a copy through it; null where there is not enough, or copies still use much.
+  void* take_staging(std::size_t bytes);
+  /// Gives it back, to be used again when the work that `user` has by now is done; null: at once.
+  void give_staging(void* memory, std::size_t bytes, cudaStream_t user) noexcept;
   /// Makes the memory free once all work that is enqueued by now is done; `reserved`: what reserve() gave.
   void release(CudaMemoryKind kind, void* address, bool reserved = false) noexcept;
 
@@ -181,6 +188,7 @@ class CudaInstance {
     CudaMemoryKind kind;
     void* address;
     std::vector<std::pair<CudaInstance*, cudaEvent_t>> until;
+    std::size_t staged_bytes = 0;
   };
 
   CudaStream& take_stream(cudaStream_t adopted, bool helper = false);
@@ -211,6 +219,7 @@ class CudaInstance {
   std::unordered_map<void*, std::unique_ptr<CudaReservation>> reservations_;
   std::vector<int> open_to_;  // GPUs that reach the memory of this one
   std::vector<Quarantined> quarantine_;
+  std::size_t staged_bytes_ = 0;  // taken for staging
   std::mutex streams_mutex_;
   std::vector<std::unique_ptr<CudaStream>> streams_;
   int orders_ = 0;                // streams but for helpers

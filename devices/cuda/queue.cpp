@@ -137,6 +137,13 @@ void CudaQueue::wait() {
   host_errors_->throw_and_clear();
 }
 
+void CudaQueue::begin_capture() {
+  const std::uint64_t submitted = submissions();
+  check_cuda(cudaStreamSynchronize(stream()), "recording a graph", device());
+  ended(submitted);
+  gpu_.set_recording(stream_, true);
+}
+
 void CudaQueue::call_host(const Ref<HostCall>& call) {
   require_running("then_host");
   if (recording == nullptr) gpu_.drop_done_calls();
@@ -232,6 +239,9 @@ void CudaQueue::wait_for(const Ref<EventState>& event) {
   if (here == nullptr) return event->wait();
   if (here->known_complete()) return;
   check_cuda(cudaStreamWaitEvent(stream(), here->recorded(), 0), "waiting for an event", device());
+  // What others enqueued there comes before this queue's work, too.
+  if (__atomic_load_n(&here->queue_->stream_.has_outsiders, __ATOMIC_RELAXED))
+    __atomic_store_n(&stream_.has_outsiders, true, __ATOMIC_RELAXED);
   submitted();
 }
 

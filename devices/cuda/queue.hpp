@@ -95,6 +95,10 @@ class CudaQueue final : public QueueState {
   void call_host(const Ref<HostCall>& call) override;
 
   Recording* begin_recording() override;
+  /// Around CUDA's capture of the stream, before which the queue's work ends: others ask whether the stream
+  /// is done, which would end the capture.
+  void begin_capture();
+  void end_capture() { gpu_.set_recording(stream_, false); }
 
   CudaInstance& gpu() const { return gpu_; }
   /// For the next work. Records the events that were left to this moment.
@@ -112,6 +116,8 @@ class CudaQueue final : public QueueState {
     return stream();
   }
   int device() const { return gpu_.index(); }
+
+  [[noreturn]] void fail_copy(cudaError_t code, const CopySide& destination, const CopySide& source) const;
 
   /// A stream for the host's share of staged copies; made by the first use.
   cudaStream_t helper_stream();
@@ -179,7 +185,6 @@ class CudaQueue final : public QueueState {
   bool stage_at_once(const CopySide& destination, const CopySide& source, const CopyPiece& piece);
   void copy_by_host(const CopySide& destination, const CopySide& source, std::size_t element_bytes);
   void fill_by_host(const CopySide& destination, const void* value, std::size_t element_bytes);
-  [[noreturn]] void fail_copy(cudaError_t code, const CopySide& destination, const CopySide& source) const;
 
   CudaInstance& gpu_;
   CudaStream& stream_;

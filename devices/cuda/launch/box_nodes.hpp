@@ -39,7 +39,7 @@ struct BoxNumbers {
 /// Splits what an index has run over its extent by at most 511 into the index and carries, by 32-bit products
 /// instead of divisions. The index counts from where the end of the extent is a whole multiple of 2^shift /
 /// factor: from 0 where the extent is below 512, and factor = ceil(2^20 / extent) is exact for numbers below
-/// 1024; else the end is at 2^30.
+/// 1024 and for all multiples of the extent in 20 bits; else the end is at 2^30.
 struct NodeDivisor {
   static constexpr unsigned far_end = 1u << 30;
   index_t extent = 1;
@@ -169,7 +169,7 @@ struct BoxNodes : BoxNumbers {
       const index_t left = nodes.divisor[Rank - 1].extent - (first[Rank - 1] - nodes.lower[Rank - 1]);
       const int of_first =
           left < reduction_block ? static_cast<int>(left) : static_cast<int>(reduction_block);
-      find(k + of_first, second);
+      find(k + of_first, second);  // begins a line; where no item reaches it, it may be any
       second[Rank - 1] -= of_first;
       return TwoLines<Rank, decltype(nodes.body.anchored_at(first))>(
           nodes.body.anchored_at(first), nodes.body.anchored_at(second), first, second, of_first);

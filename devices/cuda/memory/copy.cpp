@@ -214,7 +214,7 @@ void CudaQueue::copy(const CopySide& destination, const CopySide& source, std::s
   }
 }
 
-// Whether it did so: only where the calling thread may wait, and read now.
+// Whether it did so: only where the calling thread may read now, and wait a moment.
 bool CudaQueue::stage_at_once(const CopySide& destination, const CopySide& source, const CopyPiece& piece) {
   const bool to_device = is_device(destination);
   const index_t bytes = piece.run_bytes;
@@ -222,14 +222,15 @@ bool CudaQueue::stage_at_once(const CopySide& destination, const CopySide& sourc
       bytes < (to_device ? least_staged_to_device : least_staged_to_host) || bytes > most_staged_at_once ||
       CudaHostCall::any_open() || staging_is_under_way())
     return false;
-  char* const to = static_cast<char*>(destination.data) + piece.dst_offset;
-  const char* const from = static_cast<const char*>(source.data) + piece.src_offset;
-  if (!is_pageable(to_device ? from : to)) return false;
+  if (!is_pageable(to_device ? static_cast<const char*>(source.data) + piece.src_offset
+                             : static_cast<char*>(destination.data) + piece.dst_offset))
+    return false;
   // Others may have enqueued a function that is to write what is read here.
   if (to_device && __atomic_load_n(&stream_.has_outsiders, __ATOMIC_RELAXED) && !idle()) return false;
   // Who has other queues at work would let them run dry, waiting for this one.
   if (!to_device && bytes >= staged_from_bytes && CudaInstance::others_are_busy(stream_)) return false;
-  return to_device ? stage_to_device(*this, to, from, bytes) : stage_to_host(*this, to, from, bytes);
+  return to_device ? stage_to_device(*this, destination, source, piece)
+                   : stage_to_host(*this, destination, source, piece);
 }
 
 void CudaQueue::fail_copy(cudaError_t code, const CopySide& destination, const CopySide& source) const {

@@ -25,15 +25,15 @@ constexpr int buffers = 3;
 // So many threads keep up with the link; more would only take them from others.
 constexpr int most_threads = 8;
 
-// Parts of a copy, by whoever is free: those who sleep are not waited for.
+// Parts of a copy, by whoever is free: those who sleep are not waited for. For who has their mutex.
 Runner copy_runner() {
   const auto run_pieces = [](const void*, const ChunkRange& range, ChunkFunction function) {
     ChunkRange one_by_one = range;
     one_by_one.chunk = 1;
     one_by_one.schedule = Schedule::Dynamic;
-    copy_threads().run(one_by_one, function);
+    copy_threads().pool.run(one_by_one, function);
   };
-  return {run_pieces, nullptr, copy_threads().size()};
+  return {run_pieces, nullptr, copy_threads().pool.size()};
 }
 
 // Functions that CUDA is still to call.
@@ -94,10 +94,25 @@ struct HostWork {
 };
 void CUDART_CB run_host_work(void* raw) {
   const std::unique_ptr<HostWork> work(static_cast<HostWork*>(raw));
+  const std::unique_lock lock(copy_threads().mutex, std::try_to_lock);
   const Runner runner = copy_runner();
-  copy_pieces(work->destination, work->source, {&work->piece, 1}, chunk_runner(runner));
+  copy_pieces(work->destination, work->source, {&work->piece, 1},
+              lock.owns_lock() ? chunk_runner(runner) : ChunkRunner());
   if (work->writes.begin != nullptr) OpenWrites::get().remove(work->writes);
   open_calls.fetch_sub(1, std::memory_order_release);
+}
+
+// On the queue's helper stream.
+void enqueue_host_work(CudaQueue& queue, void* to, const void* from, const CopyPiece& piece, bool to_device) {
+  const HostBytes writes = to_device ? HostBytes() : destination_of(to, piece);
+  auto owned = std::make_unique<HostWork>(HostWork{to, from, piece, writes});
+  if (!to_device) OpenWrites::get().add(writes);
+  open_calls.fetch_add(1, std::memory_order_relaxed);
+  const cudaError_t code = cudaLaunchHostFunc(queue.helper_stream(), run_host_work, owned.get());
+  if (code != cudaSuccess) open_calls.fetch_sub(1, std::memory_order_relaxed);
+  if (code != cudaSuccess && !to_device) OpenWrites::get().remove(writes);
+  check_cuda(code, "enqueueing host work", queue.device());
+  static_cast<void>(owned.release());
 }
 
 // `piece` cut along its loops into chunks of at most chunk_bytes, calling f(chunk) for each.
@@ -171,6 +186,19 @@ Packed pack(const CopyPiece& chunk, bool to_device) {
 
 }  // namespace
 
+void enqueue_host_copy(CudaQueue& queue, void* destination, const void* source, const CopyPiece& piece,
+                       cudaEvent_t before) {
+  const int device = queue.device();
+  const cudaStream_t helper = queue.helper_stream();
+  check_cuda(cudaStreamWaitEvent(helper, before, 0), "waiting for an event", device);
+  enqueue_host_work(queue, destination, source, piece, false);
+  const cudaEvent_t done = queue.gpu().take_event();
+  const cudaError_t recorded = cudaEventRecord(done, helper);
+  const cudaError_t waits = recorded == cudaSuccess ? cudaStreamWaitEvent(queue.stream(), done, 0) : recorded;
+  queue.gpu().give_back(done);
+  check_cuda(waits, "waiting for an event", device);
+}
+
 void enqueue_staged(CudaQueue& queue, void* destination, const void* source, const CopyPiece& piece,
                     bool to_device) {
   CudaInstance& gpu = queue.gpu();
@@ -180,13 +208,15 @@ void enqueue_staged(CudaQueue& queue, void* destination, const void* source, con
   const auto chunk = static_cast<std::size_t>(std::min(chunk_bytes, bytes_of(piece)));
 
   struct Buffers {
+    CudaQueue& queue;
     CudaInstance& gpu;
     void* host[buffers] = {};
     void* device[buffers] = {};
     cudaEvent_t moved[buffers] = {};    // by the link
     cudaEvent_t touched[buffers] = {};  // by the host
-    explicit Buffers(CudaInstance& g) : gpu(g) {}
+    explicit Buffers(CudaQueue& q) : queue(q), gpu(q.gpu()) {}
     ~Buffers() {
+      queue.submitted();  // before, others may have found the queue idle
       for (int b = 0; b < buffers; ++b) {
         if (host[b] != nullptr) gpu.release(CudaMemoryKind::Pinned, host[b]);
         if (device[b] != nullptr) gpu.release(CudaMemoryKind::Device, device[b]);
@@ -194,7 +224,7 @@ void enqueue_staged(CudaQueue& queue, void* destination, const void* source, con
         if (touched[b] != nullptr) gpu.give_back(touched[b]);
       }
     }
-  } ring(gpu);
+  } ring(queue);
   const CudaDeviceScope scope(device);
   const auto prepare = [&](int b) {
     if (ring.host[b] != nullptr) return;
@@ -211,18 +241,9 @@ void enqueue_staged(CudaQueue& queue, void* destination, const void* source, con
     check_cuda(cudaStreamWaitEvent(after, event, 0), "waiting for an event", device);
   };
   const auto on_host = [&](void* to, const void* from, const CopyPiece& work) {
-    const HostBytes writes = to_device ? HostBytes() : destination_of(to, work);
-    auto owned = std::make_unique<HostWork>(HostWork{to, from, work, writes});
-    if (!to_device) OpenWrites::get().add(writes);
-    open_calls.fetch_add(1, std::memory_order_relaxed);
-    const cudaError_t code = cudaLaunchHostFunc(helper, run_host_work, owned.get());
-    if (code != cudaSuccess) open_calls.fetch_sub(1, std::memory_order_relaxed);
-    if (code != cudaSuccess && !to_device) OpenWrites::get().remove(writes);
-    check_cuda(code, "enqueueing host work", device);
-    static_cast<void>(owned.release());
+    enqueue_host_work(queue, to, from, work, to_device);
   };
 
-  queue.submitted();  // from here on the buffers may be in use, also if something fails
   // The host's part begins after the queue's work so far.
   prepare(0);
   order(ring.touched[0], stream, helper);
@@ -262,14 +283,16 @@ void enqueue_staged(CudaQueue& queue, void* destination, const void* source, con
   order(ring.touched[(b + buffers - 1) % buffers], helper, stream);
 }
 
-WorkerPool& copy_threads() {
+CopyThreads& copy_threads() {
   // Never destroyed: callbacks may come as late as the end of the process.
-  static WorkerPool& pool = *new WorkerPool({.workers = std::clamp(usable_processors() / 2, 1, most_threads),
-                                             .pin = false,
-                                             .spin_us = 5,
-                                             .shares_processors = false,
-                                             .on_start = {}});
-  return pool;
+  static CopyThreads& threads =
+      *new CopyThreads{WorkerPool({.workers = std::clamp(usable_processors() / 2, 1, most_threads),
+                                   .pin = false,
+                                   .spin_us = 5,
+                                   .shares_processors = false,
+                                   .on_start = {}}),
+                       {}};
+  return threads;
 }
 
 bool staging_is_under_way() { return open_calls.load(std::memory_order_acquire) > 0; }

@@ -10,16 +10,17 @@
 #pragma once
 
 #include <cstddef>
+#include <mutex>
 
 #include <cuda_runtime_api.h>
 
 #include <strata/core/copy_plan.hpp>
+#include <strata/devices/backend.hpp>
+#include <strata/devices/host/worker_pool.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
 class CudaQueue;
-
-class WorkerPool;
 
 /// From here on a copy of pageable memory is faster through enqueued staging than by cudaMemcpyAsync.
 inline constexpr index_t staged_from_bytes = index_t{4} << 20;
@@ -41,15 +42,28 @@ bool is_to_be_written(const void* data, index_t bytes);
 /// Whether CUDA is still to call a function of an enqueued staged copy.
 bool staging_is_under_way();
 
-/// Copies to memory of the GPU of `queue`. The source, which is pageable, has been read when the call
-/// returns. The queue's mutex is held, and no function of the host is to be called before the copy. Returns
-/// false, having done nothing, where there is no pinned memory.
-bool stage_to_device(CudaQueue& queue, char* destination, const char* source, index_t bytes);
+/// Copies a piece in one run to memory of the GPU of `queue`. The source, which is pageable, has been read
+/// when the call returns. The queue's mutex is held, and no function of the host is to be called before the
+/// copy. Returns false, having done nothing, where there is no pinned memory.
+bool stage_to_device(CudaQueue& queue, const CopySide& destination, const CopySide& source,
+                     const CopyPiece& piece);
 
-/// The other way, under the same conditions: waits for the queue's work so far, and for the copy.
-bool stage_to_host(CudaQueue& queue, char* destination, const char* source, index_t bytes);
+/// The other way, under the same conditions: done when the call returns, unless the queue's work so far takes
+/// more than a millisecond; the host's part is enqueued then.
+bool stage_to_host(CudaQueue& queue, const CopySide& destination, const CopySide& source,
+                   const CopyPiece& piece);
 
-/// Those that copy between buffers and pageable memory.
-WorkerPool& copy_threads();
+/// Enqueues the copy of a piece between two places of the host, as the work of a staged copy, on the queue's
+/// helper stream, and what the queue's stream does next after it. `before` is an event of that stream.
+void enqueue_host_copy(CudaQueue& queue, void* destination, const void* source, const CopyPiece& piece,
+                       cudaEvent_t before);
+
+/// Those that copy between buffers and pageable memory. Who has the mutex may use them. Functions that CUDA
+/// calls do not wait for it: who has it may wait for CUDA.
+struct CopyThreads {
+  WorkerPool pool;
+  std::mutex mutex;
+};
+CopyThreads& copy_threads();
 
 }  // namespace strata::inline STRATA_ABI::detail
