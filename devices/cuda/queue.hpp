@@ -25,6 +25,7 @@
 namespace strata::inline STRATA_ABI::detail {
 
 class CudaRecording;
+enum class Staged;
 
 /// An event that CUDA has recorded: of one CudaEventState, or of several.
 class CudaRecord : public RefCounted {
@@ -182,7 +183,7 @@ class CudaQueue final : public QueueState {
   cudaError_t query() const;
   void record_pending() noexcept;
   void forget_pending(const CudaEventState& event) noexcept;
-  bool stage_at_once(const CopySide& destination, const CopySide& source, const CopyPiece& piece);
+  Staged stage_at_once(const CopySide& destination, const CopySide& source, const CopyPiece& piece);
   void copy_by_host(const CopySide& destination, const CopySide& source, std::size_t element_bytes);
   void fill_by_host(const CopySide& destination, const void* value, std::size_t element_bytes);
 

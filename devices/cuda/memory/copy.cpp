@@ -160,12 +160,11 @@ void CudaQueue::copy(const CopySide& destination, const CopySide& source, std::s
       const bool reads_too_early = host == &source && recording == nullptr &&
                                    (CudaHostCall::any_open() || is_to_be_written(at, piece.run_bytes)) &&
                                    !idle();
-      if (contiguous && stage_at_once(destination, source, piece)) {
-        // To the host it has ended, with all that came before; this counts it once more.
-        if (host == &destination && pieces.size() == 1)
-          count.done_after = __atomic_load_n(&stream_.ended, __ATOMIC_RELAXED);
-        continue;
-      }
+      const Staged at_once = contiguous ? stage_at_once(destination, source, piece) : Staged::No;
+      // This counts the copy once more.
+      if (at_once == Staged::Done && pieces.size() == 1)
+        count.done_after = __atomic_load_n(&stream_.ended, __ATOMIC_RELAXED);
+      if (at_once != Staged::No) continue;
       const bool staged = contiguous
                               ? (piece.run_bytes >= staged_from_bytes || reads_too_early) && is_pageable(at)
                               : !fits_pitched(piece) || is_pageable(at);
@@ -214,21 +213,21 @@ void CudaQueue::copy(const CopySide& destination, const CopySide& source, std::s
   }
 }
 
-// Whether it did so: only where the calling thread may read now, and wait a moment.
-bool CudaQueue::stage_at_once(const CopySide& destination, const CopySide& source, const CopyPiece& piece) {
+// Only where the calling thread may read now, and wait a moment.
+Staged CudaQueue::stage_at_once(const CopySide& destination, const CopySide& source, const CopyPiece& piece) {
   const bool to_device = is_device(destination);
   const index_t bytes = piece.run_bytes;
   if (!(to_device || is_device(source)) || recording != nullptr || gpu_.reaches_pageable_memory() ||
       bytes < (to_device ? least_staged_to_device : least_staged_to_host) || bytes > most_staged_at_once ||
       CudaHostCall::any_open() || staging_is_under_way())
-    return false;
+    return Staged::No;
   if (!is_pageable(to_device ? static_cast<const char*>(source.data) + piece.src_offset
                              : static_cast<char*>(destination.data) + piece.dst_offset))
-    return false;
+    return Staged::No;
   // Others may have enqueued a function that is to write what is read here.
-  if (to_device && __atomic_load_n(&stream_.has_outsiders, __ATOMIC_RELAXED) && !idle()) return false;
+  if (to_device && __atomic_load_n(&stream_.has_outsiders, __ATOMIC_RELAXED) && !idle()) return Staged::No;
   // Who has other queues at work would let them run dry, waiting for this one.
-  if (!to_device && bytes >= staged_from_bytes && CudaInstance::others_are_busy(stream_)) return false;
+  if (!to_device && bytes >= staged_from_bytes && CudaInstance::others_are_busy(stream_)) return Staged::No;
   return to_device ? stage_to_device(*this, destination, source, piece)
                    : stage_to_host(*this, destination, source, piece);
 }

@@ -42,16 +42,20 @@ bool is_to_be_written(const void* data, index_t bytes);
 /// Whether CUDA is still to call a function of an enqueued staged copy.
 bool staging_is_under_way();
 
+/// What has become of a copy: it was not begun; its host's memory was read, or is still to be written; it is
+/// done, with all work of the queue before it.
+enum class Staged { No, Enqueued, Done };
+
 /// Copies a piece in one run to memory of the GPU of `queue`. The source, which is pageable, has been read
 /// when the call returns. The queue's mutex is held, and no function of the host is to be called before the
-/// copy. Returns false, having done nothing, where there is no pinned memory.
-bool stage_to_device(CudaQueue& queue, const CopySide& destination, const CopySide& source,
-                     const CopyPiece& piece);
+/// copy. Not begun where there is no pinned memory.
+Staged stage_to_device(CudaQueue& queue, const CopySide& destination, const CopySide& source,
+                       const CopyPiece& piece);
 
 /// The other way, under the same conditions: done when the call returns, unless the queue's work so far takes
 /// more than a millisecond; the host's part is enqueued then.
-bool stage_to_host(CudaQueue& queue, const CopySide& destination, const CopySide& source,
-                   const CopyPiece& piece);
+Staged stage_to_host(CudaQueue& queue, const CopySide& destination, const CopySide& source,
+                     const CopyPiece& piece);
 
 /// Enqueues the copy of a piece between two places of the host, as the work of a staged copy, on the queue's
 /// helper stream, and what the queue's stream does next after it. `before` is an event of that stream.

@@ -94,11 +94,11 @@ class ChunkEvents {
 
 }  // namespace
 
-bool stage_to_device(CudaQueue& queue, const CopySide& destination, const CopySide& source,
-                     const CopyPiece& piece) {
+Staged stage_to_device(CudaQueue& queue, const CopySide& destination, const CopySide& source,
+                       const CopyPiece& piece) {
   const Chunks chunks(piece.run_bytes);
   const StagingBuffer buffer(queue, piece.run_bytes);
-  if (buffer.data() == nullptr) return false;
+  if (buffer.data() == nullptr) return Staged::No;
   const cudaStream_t stream = queue.stream();
   char* const to = static_cast<char*>(destination.data) + piece.dst_offset;
   const char* const from = static_cast<const char*>(source.data) + piece.src_offset;
@@ -124,11 +124,11 @@ bool stage_to_device(CudaQueue& queue, const CopySide& destination, const CopySi
     send_to(end);
   });
   send_to(chunks.count);
-  return true;
+  return Staged::Enqueued;
 }
 
-bool stage_to_host(CudaQueue& queue, const CopySide& destination, const CopySide& source,
-                   const CopyPiece& piece) {
+Staged stage_to_host(CudaQueue& queue, const CopySide& destination, const CopySide& source,
+                     const CopyPiece& piece) {
   const index_t bytes = piece.run_bytes;
   const Chunks chunks(bytes);
   char* const to = static_cast<char*>(destination.data) + piece.dst_offset;
@@ -137,7 +137,7 @@ bool stage_to_host(CudaQueue& queue, const CopySide& destination, const CopySide
       bytes <= most_brought_by_kernel && queue.ends_with_kernel() &&
       (reinterpret_cast<std::uintptr_t>(from) | static_cast<std::uintptr_t>(bytes)) % 4 == 0;
   StagingBuffer buffer(queue, bytes);
-  if (buffer.data() == nullptr) return false;
+  if (buffer.data() == nullptr) return Staged::No;
   const ChunkEvents has_come(queue.gpu(), chunks.count);
   const cudaStream_t stream = queue.stream();
   const auto check = [&](cudaError_t code) {
@@ -169,7 +169,7 @@ bool stage_to_host(CudaQueue& queue, const CopySide& destination, const CopySide
       all.kind = CopyKind::Contiguous;
       all.run_bytes = bytes;
       enqueue_host_copy(queue, to, buffer.data(), all, has_come[chunks.count - 1]);
-      return true;
+      return Staged::Enqueued;
     }
     pause_processor();
   }
@@ -190,7 +190,7 @@ bool stage_to_host(CudaQueue& queue, const CopySide& destination, const CopySide
   });
   buffer.note_unused();
   queue.ended(own);
-  return true;
+  return Staged::Done;
 }
 
 // ---- what is taken
