@@ -15,7 +15,8 @@
 //
 // The graph owns copies of the kernels and keeps the arrays alive that they use. While it is recorded,
 // nothing on the queue may wait: results go into Values or finalize functors, copies name the queue, arrays
-// that are created are left uninitialized. No other thread may use the queue meanwhile.
+// that are created are left uninitialized. No other thread may use the queue meanwhile. On a GPU a recording
+// begins when the queue's work before it has ended.
 //
 // A replay runs in the queue it is given, in order with its other work; the next wait throws errors.
 // SPDX-License-Identifier: Apache-2.0
