@@ -186,11 +186,13 @@ CudaStream& CudaInstance::take_stream(cudaStream_t adopted, bool helper) {
                index_);
   if (!helper && ++orders_ == 2 && reused_in_order_) {
     // From now on there is more than one order: blocks reused in the order of the first stream must be safe
-    // in the second.
-    const cudaEvent_t event = take_event();
-    check_cuda(cudaEventRecord(event, streams_.front()->stream), "recording an event", index_);
-    check_cuda(cudaStreamWaitEvent(stream->stream, event, 0), "waiting for an event", index_);
-    give_back(event);
+    // in the second. That of a stream that is recorded has ended.
+    if (!streams_.front()->is_recording) {
+      const cudaEvent_t event = take_event();
+      check_cuda(cudaEventRecord(event, streams_.front()->stream), "recording an event", index_);
+      check_cuda(cudaStreamWaitEvent(stream->stream, event, 0), "waiting for an event", index_);
+      give_back(event);
+    }
     reused_in_order_ = false;
   }
   streams_.push_back(std::move(stream));
@@ -200,6 +202,7 @@ CudaStream& CudaInstance::take_stream(cudaStream_t adopted, bool helper) {
 void CudaInstance::give_back(CudaStream& stream) noexcept {
   const std::lock_guard lock(streams_mutex_);
   stream.lent = false;
+  __atomic_store_n(&stream.follows_outsiders, false, __ATOMIC_RELAXED);
   // Its owner may destroy it from now on: it is asked only about what was enqueued here.
   if (stream.adopted) __atomic_store_n(&stream.has_outsiders, false, __ATOMIC_RELAXED);
 }
@@ -256,6 +259,10 @@ void CudaInstance::synchronize() {
   if (streams.empty()) return;
   const CudaDeviceScope scope(index_);
   for (CudaStream* const stream : streams) {
+    {
+      const std::lock_guard lock(streams_mutex_);
+      if (stream->is_recording) continue;
+    }
     const std::uint64_t submitted = stream->submissions();
     check_cuda(cudaStreamSynchronize(stream->stream), "waiting for a GPU", index_);
     stream->note_ended(submitted);

@@ -72,15 +72,16 @@ class CudaMemory final : public DeviceInstance {
 /// A stream of the instance; queues borrow them and give them back, with work under way or not.
 struct CudaStream {
   cudaStream_t stream = nullptr;
-  bool adopted = false;         // not owned
-  bool has_outsiders = false;   // others may enqueue work of which we do not know; atomic in use
-  bool lent = false;            // a queue has it
-  bool helper = false;          // its work is waited for by that of the queue's stream
-  bool reaches_peers = false;   // it has copied from or to another GPU
-  bool is_recording = false;    // had no work under way when that began; guarded as the list of streams is
-  std::uint64_t submitted = 0;  // operations; these are atomics in use
-  std::uint64_t retired = 0;    // of them, those known to use no memory any more
-  std::uint64_t ended = 0;      // of them, those that the driver says have ended
+  bool adopted = false;            // not owned
+  bool has_outsiders = false;      // others may enqueue work of which we do not know; atomic in use
+  bool follows_outsiders = false;  // has waited for a stream of such work, and may wait still; as above
+  bool lent = false;               // a queue has it
+  bool helper = false;             // its work is waited for by that of the queue's stream
+  bool reaches_peers = false;      // it has copied from or to another GPU
+  bool is_recording = false;       // had no work under way when that began; guarded as the list of streams is
+  std::uint64_t submitted = 0;     // operations; these are atomics in use
+  std::uint64_t retired = 0;       // of them, those known to use no memory any more
+  std::uint64_t ended = 0;         // of them, those that the driver says have ended
 
   std::uint64_t submissions() const { return __atomic_load_n(&submitted, __ATOMIC_RELAXED); }
   /// Whether the first `count` operations, and what others enqueued before them, are known to be done.

@@ -240,8 +240,10 @@ void CudaQueue::wait_for(const Ref<EventState>& event) {
   if (here->known_complete()) return;
   check_cuda(cudaStreamWaitEvent(stream(), here->recorded(), 0), "waiting for an event", device());
   // What others enqueued there comes before this queue's work, too.
-  if (__atomic_load_n(&here->queue_->stream_.has_outsiders, __ATOMIC_RELAXED))
-    __atomic_store_n(&stream_.has_outsiders, true, __ATOMIC_RELAXED);
+  const CudaStream& there = here->queue_->stream_;
+  if (__atomic_load_n(&there.has_outsiders, __ATOMIC_RELAXED) ||
+      __atomic_load_n(&there.follows_outsiders, __ATOMIC_RELAXED))
+    __atomic_store_n(&stream_.follows_outsiders, true, __ATOMIC_RELAXED);
   submitted();
 }
 

@@ -39,7 +39,7 @@ struct BoxNumbers {
 /// Splits what an index has run over its extent by at most 511 into the index and carries, by 32-bit products
 /// instead of divisions. The index counts from where the end of the extent is a whole multiple of 2^shift /
 /// factor: from 0 where the extent is below 512, and factor = ceil(2^20 / extent) is exact for numbers below
-/// 1024 and for all multiples of the extent in 20 bits; else the end is at 2^30.
+/// 1024 and for multiples of the extent below 2048; else the end is at 2^30.
 struct NodeDivisor {
   static constexpr unsigned far_end = 1u << 30;
   index_t extent = 1;

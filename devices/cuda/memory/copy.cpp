@@ -225,7 +225,11 @@ Staged CudaQueue::stage_at_once(const CopySide& destination, const CopySide& sou
                              : static_cast<char*>(destination.data) + piece.dst_offset))
     return Staged::No;
   // Others may have enqueued a function that is to write what is read here.
-  if (to_device && __atomic_load_n(&stream_.has_outsiders, __ATOMIC_RELAXED) && !idle()) return Staged::No;
+  if (to_device &&
+      (__atomic_load_n(&stream_.has_outsiders, __ATOMIC_RELAXED) ||
+       __atomic_load_n(&stream_.follows_outsiders, __ATOMIC_RELAXED)) &&
+      !idle())
+    return Staged::No;
   // Who has other queues at work would let them run dry, waiting for this one.
   if (!to_device && bytes >= staged_from_bytes && CudaInstance::others_are_busy(stream_)) return Staged::No;
   return to_device ? stage_to_device(*this, destination, source, piece)

@@ -190,13 +190,15 @@ void enqueue_host_copy(CudaQueue& queue, void* destination, const void* source, 
                        cudaEvent_t before) {
   const int device = queue.device();
   const cudaStream_t helper = queue.helper_stream();
+  struct Done {
+    CudaInstance& gpu;
+    const cudaEvent_t event = gpu.take_event();
+    ~Done() { gpu.give_back(event); }
+  } const done{queue.gpu()};  // taken before: nothing may throw once the work is enqueued
   check_cuda(cudaStreamWaitEvent(helper, before, 0), "waiting for an event", device);
   enqueue_host_work(queue, destination, source, piece, false);
-  const cudaEvent_t done = queue.gpu().take_event();
-  const cudaError_t recorded = cudaEventRecord(done, helper);
-  const cudaError_t waits = recorded == cudaSuccess ? cudaStreamWaitEvent(queue.stream(), done, 0) : recorded;
-  queue.gpu().give_back(done);
-  check_cuda(waits, "waiting for an event", device);
+  check_cuda(cudaEventRecord(done.event, helper), "recording an event", device);
+  check_cuda(cudaStreamWaitEvent(queue.stream(), done.event, 0), "waiting for an event", device);
 }
 
 void enqueue_staged(CudaQueue& queue, void* destination, const void* source, const CopyPiece& piece,
@@ -214,8 +216,13 @@ void enqueue_staged(CudaQueue& queue, void* destination, const void* source, con
     void* device[buffers] = {};
     cudaEvent_t moved[buffers] = {};    // by the link
     cudaEvent_t touched[buffers] = {};  // by the host
+    bool is_ordered = false;            // the queue's stream waits for the host
     explicit Buffers(CudaQueue& q) : queue(q), gpu(q.gpu()) {}
     ~Buffers() {
+      // Where it failed on the way. What CUDA says then is what it has said.
+      if (!is_ordered && touched[0] != nullptr &&
+          cudaEventRecord(touched[0], queue.helper_stream()) == cudaSuccess)
+        static_cast<void>(cudaStreamWaitEvent(queue.stream(), touched[0], 0));
       queue.submitted();  // before, others may have found the queue idle
       for (int b = 0; b < buffers; ++b) {
         if (host[b] != nullptr) gpu.release(CudaMemoryKind::Pinned, host[b]);
@@ -281,6 +288,7 @@ void enqueue_staged(CudaQueue& queue, void* destination, const void* source, con
   });
   // The queue goes on when the host is done; so does whoever gets the buffers next.
   order(ring.touched[(b + buffers - 1) % buffers], helper, stream);
+  ring.is_ordered = true;
 }
 
 CopyThreads& copy_threads() {

@@ -24,9 +24,8 @@ class CudaQueue;
 
 /// From here on a copy of pageable memory is faster through enqueued staging than by cudaMemcpyAsync.
 inline constexpr index_t staged_from_bytes = index_t{4} << 20;
-/// Between these it is faster by the calling thread and others. On an H200 with 16 processors copies took, by
-/// cudaMemcpyAsync and so: 256 KiB to the host 90 and 45 us, 1 MiB 345 and 90; 1 MiB to the device 99 and
-/// 110, 4 MiB 400 and 180.
+/// Between these it is faster by the calling thread and others (tried on an H200 with 16 processors; what it
+/// gains is in perf_tests/memory_modes).
 inline constexpr index_t least_staged_to_host = index_t{64} << 10;
 inline constexpr index_t least_staged_to_device = index_t{2} << 20;
 inline constexpr index_t most_staged_at_once = index_t{16} << 20;

@@ -144,6 +144,7 @@ Staged stage_to_host(CudaQueue& queue, const CopySide& destination, const CopySi
     if (code != cudaSuccess) queue.fail_copy(code, destination, source);
   };
 
+  const std::uint64_t before = queue.submissions();
   for (index_t k = 0; k < chunks.count; ++k) {
     const index_t at = chunks.begin(k);
     const std::size_t size = chunks.size(k, k + 1);
@@ -189,7 +190,8 @@ Staged stage_to_host(CudaQueue& queue, const CopySide& destination, const CopySi
     std::memcpy(to + at, buffer.data() + at, chunks.size(k, k + 1));
   });
   buffer.note_unused();
-  queue.ended(own);
+  // Waits for events are enqueued without the mutex: what another thread counted meanwhile may come later.
+  if (own == before + 1) queue.ended(own);
   return Staged::Done;
 }
 

@@ -31,7 +31,7 @@ struct AddOne {
 
 // Sizes about those from which another way is taken, and between them.
 index_t some_bytes(Random& random) {
-  constexpr index_t limits[] = {128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20, 16 << 20};
+  constexpr index_t limits[] = {64 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20, 16 << 20};
   if (random(0, 1) == 0) return limits[random(0, 6)] + random(-9, 9);
   return static_cast<index_t>(std::exp2(static_cast<double>(random(0, 2450)) / 100));
 }
@@ -159,7 +159,8 @@ TEST(CudaStaging, LetsTheCallerGoOnBehindALongKernel) {
     const auto host = create<MDArray<double, Serial, rank<1>>>("host", n);
     const Queue<Cuda> queue;
     deep_copy(x, 2.0);
-    deep_copy(queue, host, x);  // its threads and buffers are there now
+    parallel_for(on(queue), n, with(Fill{2}, x));
+    deep_copy(queue, host, x);  // its threads, buffers and kernels are there now
     queue.wait();
     for (int k = 0; k < 5; ++k) parallel_for(on(queue), 1, with(Slow{}, x));
     deep_copy(queue, host, x);
@@ -203,11 +204,18 @@ TEST(CudaStaging, BringsHundredsOfMegabytesBehindALongKernel) {
 // The queues' work that others ask about may be that of a recording, which CUDA ends where it is asked.
 TEST(CudaStaging, DoesNotDisturbARecording) {
   std::atomic<bool> ends = false;
-  std::thread copying([&] {
-    Random random;
-    const Queue<Cuda> queue;
-    for (int trial = 0; !ends; ++trial) expect_there_and_back<double>(queue, random, trial);
-  });
+  struct EndAndJoin {
+    std::atomic<bool>& ends;
+    std::thread thread;
+    ~EndAndJoin() {
+      ends = true;
+      if (thread.joinable()) thread.join();
+    }
+  } copying{ends, std::thread([&] {
+              Random random;
+              const Queue<Cuda> queue;
+              for (int trial = 0; !ends; ++trial) expect_there_and_back<double>(queue, random, trial);
+            })};
   const Queue<Cuda> queue;
   const auto x = create<GpuArray>("x", 1000);
   deep_copy(x, 0.0);
@@ -219,7 +227,7 @@ TEST(CudaStaging, DoesNotDisturbARecording) {
   }
   queue.wait();
   ends = true;
-  copying.join();
+  copying.thread.join();
   EXPECT_EQ(create_mirror_and_copy(x)(999), 4000);
 }
 
