@@ -151,13 +151,19 @@ template <class K, class... V, int Rank>
 inline constexpr bool can_be_anchored_in<With<K, V...>, Rank> =
     (can_be_anchored<typename V::unmanaged_type, Rank> || ...) &&
     !((begins_items<V> || ends_items<V>) || ...);
+// The bytes of the largest elements of which neighbouring items may share reads; 0: of none.
 template <class K, int Rank>
-inline constexpr bool may_share_reads_in = false;
+inline constexpr std::size_t shared_read_bytes_in = 0;
 template <class K, class... V, int Rank>
-requires(
-    can_be_anchored_in<With<K, V...>, Rank>) inline constexpr bool may_share_reads_in<With<K, V...>, Rank> =
-    ((can_be_anchored<typename V::unmanaged_type, Rank> && may_share_reads<typename V::unmanaged_type>) ||
-     ...);
+requires(can_be_anchored_in<With<K, V...>, Rank>) inline constexpr std::size_t
+    shared_read_bytes_in<With<K, V...>, Rank> = [] {
+      std::size_t most = 0;
+      const auto look = [&](bool shared, std::size_t bytes) { most = shared && bytes > most ? bytes : most; };
+      (look(can_be_anchored<typename V::unmanaged_type, Rank> && may_share_reads<typename V::unmanaged_type>,
+            sizeof(typename V::element_type)),
+       ...);
+      return most;
+    }();
 // The views of a `with`; std::tuple does not work on every device.
 template <std::size_t... I, class... V>
 struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {

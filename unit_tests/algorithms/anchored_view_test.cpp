@@ -195,9 +195,11 @@ void expect_box(Random& random, const Index<Rank>& extents, index_t way) {
         return launch(on(D{}), box, combine, in(u), in(line), inout(v));
       case 1:
         return launch(on(D{}), marching(tiles), combine, in(u), in(line), inout(v));
+      case 2:
+        return launch(on(D{}), marching(box), combine, in(u), in(line), inout(v));
       default:
         if constexpr (Rank > 2) return parallel_for(marching<0>(tiles), with(combine, read_only(u), line, v));
-        else if (way == 2) return parallel_for(block_size(64, marching<0>(box)), with(combine, u, line, v));
+        else if (way == 3) return parallel_for(block_size(64, marching<0>(box)), with(combine, u, line, v));
         else parallel_for(tagged<WithTag::Second>(box), with(WithTag{combine}, u, read_only(line), v));
     }
   });
@@ -218,9 +220,9 @@ TYPED_TEST(AnchoredViews, HaveWhatTheIndicesSayWhereverBoxesAndArraysBegin) {
   const auto extent = [&](index_t largest) { return 5 + random(0, random(0, 2) == 0 ? largest : 15); };
   for (int draw = 0; draw < trials(25) + 1; ++draw) {
     SCOPED_TRACE(draw);
-    expect_box<TypeParam, LayoutLeft, 2>(random, {extent(10 * most), extent(10 * most)}, random(0, 3));
-    expect_box<TypeParam, LayoutLeft, 3>(random, {extent(most), extent(most), extent(most)}, random(0, 3));
-    expect_box<TypeParam, LayoutRight, 3>(random, {extent(most), extent(most), extent(most)}, random(0, 3));
+    expect_box<TypeParam, LayoutLeft, 2>(random, {extent(10 * most), extent(10 * most)}, random(0, 4));
+    expect_box<TypeParam, LayoutLeft, 3>(random, {extent(most), extent(most), extent(most)}, random(0, 4));
+    expect_box<TypeParam, LayoutRight, 3>(random, {extent(most), extent(most), extent(most)}, random(0, 4));
     if (this->HasFatalFailure()) return;
   }
 }
@@ -306,6 +308,57 @@ TYPED_TEST(AnchoredViews, HaveThatInLargeBoxesToo) {
   const index_t edge = std::string(TypeParam::name) == "Cuda" ? 180 : 20;
   expect_box<TypeParam, LayoutLeft, 3>(random, {edge, edge, edge + random(0, 3)}, 0);
   expect_box<TypeParam, LayoutRight, 3>(random, {edge + random(0, 3), edge, edge}, 0);
+}
+
+struct SevenPoints {
+  STRATA_FUNCTION static auto value(const auto& u, auto i, auto j, auto k) {
+    return 2 * u(i, j, k) + 3 * u(i - 1, j, k) + 5 * u(i + 1, j, k) + 7 * u(i, j - 1, k) +
+           11 * u(i, j + 1, k) + 13 * u(i, j, k - 1) + 17 * u(i, j, k + 1);
+  }
+  STRATA_FUNCTION void operator()(auto i, auto j, auto k, auto u, auto v) const {
+    v(i, j, k) = value(u, i, j, k);
+  }
+};
+template <class T, class D, class L>
+void expect_stencil(Random& random, index_t edge, bool marches) {
+  using Array = View<T, D, RankExtents<3>, L>;
+  Index<3> extents, lower, upper;
+  for (int r = 0; r < 3; ++r) {
+    extents[r] = edge + random(0, 3);
+    lower[r] = 1 + random(0, 2);
+    upper[r] = extents[r] - 1 - random(0, 2);
+  }
+  const auto u = create<Array>("u", extents[0], extents[1], extents[2]);
+  const auto v = create<Array>("v", extents[0], extents[1], extents[2]);
+  const auto host_u = create_mirror(u);
+  std::uint64_t number = static_cast<std::uint64_t>(random(0, 1 << 20));
+  visit_box<3>({0, 0, 0}, extents, [&](auto... i) { host_u(i...) = static_cast<T>(mix(++number) % 1024); });
+  deep_copy(u, host_u), deep_copy(v, T(-1));
+  with_box<3>(lower, upper, [&](const auto& box, const auto&) {
+    if (marches) launch(on(D{}), marching(box), SevenPoints{}, in(u), out(v));
+    else launch(on(D{}), box, SevenPoints{}, in(u), out(v));
+  });
+  const auto found = on_host(v);
+  const auto is_inside = [&](int r, index_t i) { return i >= lower[r] && i < upper[r]; };
+  visit_box<3>({0, 0, 0}, extents, [&](auto i, auto j, auto k) {
+    const bool inside = is_inside(0, i) && is_inside(1, j) && is_inside(2, k);
+    ASSERT_EQ(found(i, j, k), inside ? SevenPoints::value(host_u, i, j, k) : T(-1))
+        << i << ' ' << j << ' ' << k;
+  });
+}
+
+// Of twice as many it takes eight, of a kernel that reads more than a copy does, and with or without launch
+// bounds.
+TYPED_TEST(AnchoredViews, HaveThatInBoxesOfEightItemsAThread) {
+  Random random;
+  const index_t edge = std::string(TypeParam::name) == "Cuda" ? 212 : 20;
+  const bool marches = random(0, 1) == 1;
+  expect_stencil<double, TypeParam, LayoutLeft>(random, edge, marches);
+  expect_stencil<float, TypeParam, LayoutRight>(random, edge, !marches);
+  if (this->HasFatalFailure()) return;
+  const auto larger = edge + edge / 8;
+  expect_box<TypeParam, LayoutLeft, 3>(random, {larger, edge, edge}, 0);
+  expect_box<TypeParam, LayoutLeft, 2>(random, {80 * edge, edge}, 2);
 }
 
 // ---- kernels that do more with views

@@ -21,6 +21,8 @@ constexpr bool is_last_index_fastest() {
 
 /// Of BoxWish::marching.
 inline constexpr int no_axis = -1;
+/// Threads of a block along axis 0.
+inline constexpr index_t usual_row = 64;
 /// Items of a walk are counted in 32 bits.
 inline constexpr index_t longest_march = index_t{1} << 30;
 
@@ -33,6 +35,7 @@ struct BoxWish {
   int block_size = 0;        // threads; 0: chosen here
   index_t most_threads;      // that a block of the kernel can have
   index_t resident_threads;  // that the device holds at a time
+  index_t row = usual_row;   // threads of a block along axis 0, where nothing else says how many
 };
 
 struct BoxPlan {
@@ -53,9 +56,9 @@ constexpr int axis_of_grid(int part, int marching) {
 // so that the warps' accesses begin at whole lines: index 0 of a row mostly lies at one. It made a 7-point
 // stencil of 510^3 points 3 % faster in double, and 6 and 12 % marching in double and float, on an H100. Rows
 // that would need another block for it, or are short, begin at once.
-constexpr index_t idle_threads(index_t lower, index_t extent, index_t tile) {
+constexpr index_t idle_threads(index_t lower, index_t extent, index_t tile, index_t usual = usual_row) {
   constexpr index_t line = 32, short_row = 128;
-  const index_t idle = lower > 0 ? lower % line : 0, row = tile > 0 ? tile : 64;
+  const index_t idle = lower > 0 ? lower % line : 0, row = tile > 0 ? tile : usual;
   const bool fits = (extent + idle + row - 1) / row == (extent + row - 1) / row;
   return extent >= short_row && fits ? idle : 0;
 }
@@ -82,10 +85,13 @@ constexpr index_t piece_of_march(index_t extent, index_t columns, index_t reside
 // stencils, 1.05 to 1.45 in copies, 0.95 in a transposition of doubles; 8 were 0.68 in that, and hardly
 // faster elsewhere. Fewer walks would leave the device idle at the end of a launch.
 inline constexpr int usual_walk = 4;
+constexpr bool fills_device(index_t piece, double items_of_thread) {
+  constexpr index_t rounds = 4;
+  return items_of_thread >= static_cast<double>(piece * rounds);
+}
 constexpr index_t piece_by_default(index_t extent, double items_of_thread) {
-  constexpr index_t longest = usual_walk, rounds = 4;
   index_t piece = 1;
-  while (piece < longest && items_of_thread >= static_cast<double>(2 * piece * rounds)) piece *= 2;
+  while (piece < usual_walk && fills_device(2 * piece, items_of_thread)) piece *= 2;
   const index_t pieces = (extent + piece - 1) / piece;
   return (extent + pieces - 1) / pieces;
 }
@@ -132,13 +138,13 @@ constexpr BoxPlan plan_box(const BoxWish& wish) {
   plan.rows = count[1];
   plan.depth = count[2];
 
-  // Rows of 64 threads, as many as make up a block; where the box is thin, the next part gets the remaining
-  // threads.
+  // Rows of `wish.row` threads, as many as make up a block; where the box is thin, the next part gets the
+  // remaining threads.
   index_t left = wish.most_threads;
   index_t wished = wish.block_size > 0 ? wish.block_size : usual_threads;
   if (wished > left) wished = left;
   for (int p = 0; p < 3; ++p) {
-    index_t threads = tile[p] > 0 ? tile[p] : p == 0 && wished > 64 && parts > 1 ? 64 : wished;
+    index_t threads = tile[p] > 0 ? tile[p] : p == 0 && wished > wish.row && parts > 1 ? wish.row : wished;
     if (threads > most_in_block[p]) threads = most_in_block[p];
     if (threads > left) threads = left;
     if (threads > count[p]) threads = count[p];

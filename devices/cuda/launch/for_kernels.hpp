@@ -75,9 +75,11 @@ template <int Rank, bool LastFastest, int Marching, class Index, class Body, boo
 struct CudaBox {
   using index_type = Index;
   using unrolled = CudaBox<Rank, LastFastest, Marching, Index, Body, true>;
+  using unrolled_march = CudaBox<Rank, LastFastest, Rank - 1, Index, Body, true>;
   static constexpr int marching = Marching;
+  static constexpr bool is_unrolled = Unrolled;
   static constexpr bool is_exact = sizeof(Index) == 4;
-  static constexpr bool may_unroll = !Unrolled && is_exact && requires { requires Body::may_share_reads; };
+  static constexpr bool may_unroll = !Unrolled && is_exact && requires { requires Body::shared_read_bytes > 0; };
 
   Body body;
   Index lower[Rank];   // by axis

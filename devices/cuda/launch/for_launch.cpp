@@ -21,7 +21,7 @@ constexpr index_t most_items = index_t{1} << 30;  // of a launch: counts of item
 index_t link_blocks(const CudaQueue& queue, const CudaKernel::OnDevice& on_device, const LaunchHints& hints,
                     int thread_items) {
   const bool is_asked = hints.block_size > 0 || hints.occupancy > 0;
-  if (!kernels_are_link_bound || is_asked || !on_device.is_light || queue.gpu().uses_host_page_tables())
+  if (!kernels_are_link_bound || is_asked || !on_device.is_light() || queue.gpu().uses_host_page_tables())
     return 0;
   // Of small numbers, or few multiprocessors, more blocks: about twice the bytes that such a link holds.
   constexpr index_t in_flight = index_t{128} << 10;

@@ -56,54 +56,155 @@ constexpr int marched_axis(bool last_fastest) {
   return last_fastest ? Rank - 1 - Static::marching : Static::marching;
 }
 
-/// Launches a CudaBox, `Work`; false, with nothing done, where `Work` needs an exact grid and the grid is
-/// not.
-template <class Work, class Static, int Rank, class Body>
-bool cuda_run_box(CudaLaunch& launch, CudaQueue& queue, const BoxAxes<Rank>& axes, const LaunchHints& hints,
-                  const Body& body) {
-  using Index = typename Work::index_type;
-  CudaKernel& kernel = cuda_run_kernel<ParametersOf<Work>, Static>();
-  const CudaKernel::OnDevice& on_device = cuda_kernel_on(queue, kernel);
-  if constexpr (Work::may_unroll) {
-    // Walks of four items: with 64 registers, if the kernel without them has as few; then loads of several
-    // items are in flight. Marches of eight: if half as many threads fit.
-    using Bounds = std::conditional_t<Static::max_threads == 0 && Work::marching == no_axis,
-                                      typename Static::template with_bounds<1024, 1>, Static>;
-    CudaKernel& unrolled = cuda_run_kernel<ParametersOf<typename Work::unrolled>, Bounds>();
-    const CudaKernel::OnDevice& on_unrolled = cuda_kernel_on(queue, unrolled);
-    const auto threads = [](const CudaKernel::OnDevice& on) { return on.resident_blocks * on.block; };
-    const bool fits = Work::marching == no_axis ? threads(on_device) >= threads(on_unrolled)
-                                                : 2 * threads(on_unrolled) >= threads(on_device);
-    bool asks = hints.block_size > 0;
-    for (const index_t tile : axes.tile) asks = asks || tile > 0;
-    const int most = asks ? on_device.most_threads : smaller_of(on_device.most_threads, usual_box_threads);
-    if (fits && on_unrolled.most_threads >= most)
-      return cuda_run_box<typename Work::unrolled, Bounds>(launch, queue, axes, hints, body);
+/// A launch over a box: chooses among the kernels for it, and launches one.
+template <int Rank, class Body>
+class CudaBoxLaunch {
+  using OnDevice = CudaKernel::OnDevice;
+
+ public:
+  CudaBoxLaunch(CudaLaunch& launch, CudaQueue& queue, const BoxAxes<Rank>& axes, const LaunchHints& hints,
+                const Body& body)
+      : launch_(launch), queue_(queue), axes_(axes), hints_(hints), body_(body) {
+    asks_ = hints.block_size > 0;
+    for (const index_t tile : axes.tile) asks_ = asks_ || tile > 0;
   }
-  constexpr int axis_x = axis_of_grid(0, Work::marching);
-  const index_t idle =
-      Work::is_exact ? idle_threads(axes.lower[axis_x], axes.extent[axis_x], axes.tile[axis_x]) : 0;
-  index_t threads[Rank];
-  for (int a = 0; a < Rank; ++a) threads[a] = axes.extent[a] + (a == axis_x ? idle : 0);
-  const BoxPlan plan =
-      plan_box({Rank, threads, axes.tile, Work::marching, hints.block_size, on_device.most_threads,
-                index_t{on_device.resident_blocks} * on_device.block});
-  if (Work::is_exact && !plan.is_exact) return false;
-  Work work{body,
-            {},
-            {},
-            static_cast<Index>(plan.rows),
-            static_cast<Index>(plan.depth),
-            static_cast<Index>(plan.piece),
-            static_cast<Index>(idle),
-            launch.check()};
-  for (int a = 0; a < Rank; ++a) {
-    work.lower[a] = static_cast<Index>(axes.lower[a]);
-    work.extent[a] = static_cast<Index>(axes.extent[a]);
+
+  /// Launches a CudaBox, `Work`, or the like of it; false, with nothing done, where `Work` needs an exact
+  /// grid and the grid is not.
+  template <class Work, class Static>
+  bool run() const {
+    const OnDevice& plain = on_device<Work, Static>();
+    if constexpr (Work::may_unroll) {
+      if constexpr (Work::marching != no_axis) {
+        if (const March march = march_for<typename Work::unrolled, Static>(plain); march != March::None)
+          return run_march<typename Work::unrolled, Static>(march);
+      } else {
+        // Walks of four items: with 64 registers, if the kernel without them has as few; then loads of
+        // several items are in flight.
+        using Walk = typename Work::unrolled;
+        using Bounds = std::conditional_t<Static::max_threads == 0,
+                                          typename Static::template with_bounds<1024, 1>, Static>;
+        const OnDevice& walk = on_device<Walk, Bounds>();
+        if (threads(plain) >= threads(walk) && may_have_blocks(walk, plain)) {
+          if constexpr (Rank > 2 && Static::max_threads == 0) {
+            using March8 = typename Work::unrolled_march;
+            if (const March march = march_in_place_of<March8, Static>(walk, plain); march != March::None)
+              return run_march<March8, Static>(march);
+          }
+          return run_kernel<Walk, Bounds>(walk);
+        }
+      }
+    }
+    return run_kernel<Work, Static>(plain);
   }
-  cuda_launch_hinted(launch, queue, kernel, plan.grid, hints, work);
-  return true;
-}
+
+ private:
+  // A kernel of marches of eight items that are one piece of code: none, as compilers make it, or with launch
+  // bounds.
+  enum class March { None, Unbounded, Bounded };
+  static constexpr int most_march_registers = 64;  // of a thread, for bounds to be of use
+  template <class Static>
+  using MarchBounds = typename Static::template with_bounds<usual_box_threads, 3>;
+
+  template <class Work, class Static>
+  const OnDevice& on_device() const {
+    return cuda_kernel_on(queue_, cuda_run_kernel<ParametersOf<Work>, Static>());
+  }
+  static index_t threads(const OnDevice& on) { return index_t{on.resident_blocks} * on.block; }
+  // Whether the blocks of a launch, for which `plain` is a kernel, may be of `kernel`.
+  bool may_have_blocks(const OnDevice& kernel, const OnDevice& plain) const {
+    return kernel.most_threads >=
+           (asks_ ? plain.most_threads : smaller_of(plain.most_threads, usual_box_threads));
+  }
+
+  // Without launch bounds compilers save registers: best where all threads of a multiprocessor then have as
+  // many as they need. Else more loads are in flight with a bound that leaves 80: on an H200 stencils of 25
+  // and 27 points over 504^3 floats take 0.77 and 0.99 of the time so, and of 5 points of a square of doubles
+  // 0.97; stencils of 25 and 27 points of doubles, which need more than 64 without it, 1.00 and 1.04.
+  template <class Work, class Static>
+  March march_for(const OnDevice& plain) const {
+    if constexpr (Static::max_threads == 0) {
+      bool gains = true;
+      if constexpr (Rank > 2) {
+        const int registers = on_device<Work, Static>().registers;
+        gains = registers > 32 && registers <= most_march_registers;
+      }
+      if (gains && may_have_blocks(on_device<Work, MarchBounds<Static>>(), plain)) return March::Bounded;
+      if constexpr (Rank == 2) return March::None;
+    }
+    const OnDevice& march = on_device<Work, Static>();
+    const bool fits = 2 * threads(march) >= threads(plain) && may_have_blocks(march, plain);
+    return fits ? March::Unbounded : March::None;
+  }
+  template <class Work, class Static>
+  bool run_march(March march) const {
+    if constexpr (Static::max_threads == 0)
+      if (march == March::Bounded)
+        return run_kernel<Work, MarchBounds<Static>>(on_device<Work, MarchBounds<Static>>());
+    if constexpr (Rank > 2 || Static::max_threads > 0)
+      return run_kernel<Work, Static>(on_device<Work, Static>());
+    return false;
+  }
+  // Marches for a launch that asks for nothing, in place of walks of four: of what reads much for each item,
+  // so that items share it, and where there are four times as many marches as threads run at a time. On an
+  // H200 stencils of 7 points take 0.98 of the time so, of 25 and 27 points of floats 0.92 and 0.84. Of what
+  // mostly moves data walks of four are faster; of what needs many registers (25 and 27 points of doubles:
+  // 1.12 and 0.94) it depends.
+  template <class Work, class Static>
+  March march_in_place_of(const OnDevice& walk, const OnDevice& plain) const {
+    if (asks_ || walk.is_light()) return March::None;
+    double items = 1;
+    for (const index_t extent : axes_.extent) items *= static_cast<double>(extent);
+    if (!fills_device(usual_march, items / static_cast<double>(threads(walk)))) return March::None;
+    return on_device<Work, Static>().registers > most_march_registers ? March::None
+                                                                      : march_for<Work, Static>(plain);
+  }
+
+  template <class Work, class Static>
+  bool run_kernel(const OnDevice& kernel) const {
+    using Index = typename Work::index_type;
+    constexpr int axis_x = axis_of_grid(0, Work::marching);
+    const index_t row = row_of<Work>(kernel);
+    const index_t idle =
+        Work::is_exact ? idle_threads(axes_.lower[axis_x], axes_.extent[axis_x], axes_.tile[axis_x], row) : 0;
+    index_t along[Rank];
+    for (int a = 0; a < Rank; ++a) along[a] = axes_.extent[a] + (a == axis_x ? idle : 0);
+    const BoxPlan plan = plan_box({Rank, along, axes_.tile, Work::marching, hints_.block_size,
+                                   kernel.most_threads, threads(kernel), row});
+    if (Work::is_exact && !plan.is_exact) return false;
+    Work work{body_,
+              {},
+              {},
+              static_cast<Index>(plan.rows),
+              static_cast<Index>(plan.depth),
+              static_cast<Index>(plan.piece),
+              static_cast<Index>(idle),
+              launch_.check()};
+    for (int a = 0; a < Rank; ++a) {
+      work.lower[a] = static_cast<Index>(axes_.lower[a]);
+      work.extent[a] = static_cast<Index>(axes_.extent[a]);
+    }
+    cuda_launch_hinted(launch_, queue_, cuda_run_kernel<ParametersOf<Work>, Static>(), plan.grid, hints_,
+                       work);
+    return true;
+  }
+  // Threads of a block along the fastest axis. What mostly moves data is fastest in rows of 256 bytes: copies
+  // of 504^3 doubles take 0.99 of the time of rows of 64 threads, on an H200, and copies of floats with
+  // 32 1.01 of it.
+  template <class Work>
+  static index_t row_of(const OnDevice& kernel) {
+    if constexpr (Work::is_unrolled)
+      if (Body::shared_read_bytes == 8 && kernel.is_light()) return 32;
+    return usual_row;
+  }
+
+  CudaLaunch& launch_;
+  CudaQueue& queue_;
+  const BoxAxes<Rank>& axes_;
+  const LaunchHints& hints_;
+  const Body& body_;
+  bool asks_;  // for a shape of blocks
+};
 
 // Of items that read and write whole rows: without launch bounds the compiler saves registers for more
 // threads on a multiprocessor, and loads a part of a row after the first results; bounds of 512 threads leave
@@ -152,8 +253,8 @@ struct CudaForLaunch {
     const BoxAxes<Rank> axes(range, last_fastest);
     using Exact = CudaBox<Rank, last_fastest, marching, std::uint32_t, Body>;
     using Strided = CudaBox<Rank, last_fastest, marching, index_t, Body>;
-    if (!axes.fits_32_bits || !cuda_run_box<Exact, Static>(launch, queue, axes, hints, body))
-      cuda_run_box<Strided, Static>(launch, queue, axes, hints, body);
+    const CudaBoxLaunch<Rank, Body> box(launch, queue, axes, hints, body);
+    if (!axes.fits_32_bits || !box.template run<Exact, Static>()) box.template run<Strided, Static>();
   }
 
  private:

@@ -76,8 +76,7 @@ const CudaKernel::OnDevice& cuda_kernel_on(CudaQueue& queue, CudaKernel& kernel)
   found.most_threads = attributes.maxThreadsPerBlock;
   // What device code sees as __CUDA_ARCH__, also where the driver compiles it for a newer GPU.
   found.waits_itself = attributes.ptxVersion >= 90;
-  constexpr int few_registers = 32;  // all threads of a multiprocessor have as many
-  found.is_light = attributes.numRegs <= few_registers;
+  found.registers = attributes.numRegs;
   int most = 0;
   for (const int block : {256, 128, 64, 512, 1024}) {
     if (block > found.most_threads) continue;
@@ -101,7 +100,7 @@ const CudaKernel::OnDevice& cuda_kernel_on(CudaQueue& queue, CudaKernel& kernel)
   entry.most_threads = found.most_threads;
   entry.block = found.block;
   entry.waits_itself = found.waits_itself;
-  entry.is_light = found.is_light;
+  entry.registers = found.registers;
   entry.resident_blocks = found.resident_blocks;
   __atomic_store_n(&entry.handle, static_cast<void*>(handle), __ATOMIC_RELEASE);
   return entry;

@@ -34,10 +34,12 @@ struct CudaKernel {
     int block;            // threads a block that keep the most threads on a multiprocessor
     int resident_blocks;  // of that size, on the whole device at a time
     bool waits_itself;    // for the kernel before it: may be launched ahead
-    bool is_light;        // few registers: it mostly moves data
+    int registers;        // of a thread
     // The last question to cuda_shared_for_occupancy and its answer.
     std::uint64_t shared_for_occupancy;
     bool large_shared;  // cuda_allow_shared has allowed it
+    /// Whether all threads of a multiprocessor have as many registers: it mostly moves data.
+    bool is_light() const { return registers <= 32; }
   } on[max_cuda_devices];
 };
 

@@ -76,7 +76,7 @@ class StagingBuffer {
 
 class ChunkEvents {
  public:
-  ChunkEvents(CudaInstance& gpu, index_t count) : gpu_(gpu) {
+  ChunkEvents(CudaInstance& gpu, index_t count) : ChunkEvents(gpu) {
     for (; count_ < count; ++count_) events_[static_cast<std::size_t>(count_)] = gpu.take_event();
   }
   ~ChunkEvents() {
@@ -87,6 +87,8 @@ class ChunkEvents {
   cudaEvent_t operator[](index_t k) const { return events_[static_cast<std::size_t>(k)]; }
 
  private:
+  explicit ChunkEvents(CudaInstance& gpu) : gpu_(gpu) {}  // those taken are given back where one is missing
+
   CudaInstance& gpu_;
   index_t count_ = 0;
   std::array<cudaEvent_t, most_chunks> events_;
@@ -211,13 +213,13 @@ void* CudaInstance::take_staging(std::size_t bytes) {
 void CudaInstance::give_staging(void* memory, std::size_t bytes, cudaStream_t user) noexcept {
   if (runtime_ended()) return release(CudaMemoryKind::Pinned, memory);
   const DroppedCudaErrors dropped;
+  Quarantined block{CudaMemoryKind::Pinned, memory, {}, bytes};
   try {
-    Quarantined block{CudaMemoryKind::Pinned, memory, {}, bytes};
     if (user != nullptr) {
       const cudaEvent_t event = take_event();
+      block.until.emplace_back(this, event);
       const CudaDeviceScope scope(index_);
       check_cuda(cudaEventRecord(event, user), "recording an event", index_);
-      block.until.emplace_back(this, event);
     }
     const std::lock_guard lock(memory_mutex_);
     if (!block.until.empty()) return quarantine_.push_back(std::move(block));
@@ -225,6 +227,7 @@ void CudaInstance::give_staging(void* memory, std::size_t bytes, cudaStream_t us
     staged_bytes_ -= bytes;
   } catch (...) {
     // Without an event to wait for, the block is never used again.
+    for (const auto& [gpu, event] : block.until) gpu->give_back(event);
   }
 }
 
