@@ -56,6 +56,20 @@ TEST(BoxPlan, HasBlocksOf64By4Threads) {
   EXPECT_TRUE(plan.is_exact);
 }
 
+TEST(BoxPlan, HasRowsOfThe32ThreadsThatAKernelWishes) {
+  const Box box({510, 509, 508});
+  const index_t row = 32;
+  expect_block(strata::detail::plan_box(
+                   {3, box.extent, box.tile, strata::detail::no_axis, 0, 1024, h200_threads, row}),
+               32, 8, 1);
+  expect_block(strata::detail::plan_box({3, box.extent, box.tile, 2, 0, 1024, h200_threads, row}), 32, 8, 1);
+  expect_block(strata::detail::plan_box({3, box.extent, box.tile, 2, 32, 1024, h200_threads, row}), 32, 1, 1);
+  const Box tiled({510, 509, 508}, {128, 2, 1});
+  expect_block(strata::detail::plan_box(
+                   {3, tiled.extent, tiled.tile, strata::detail::no_axis, 0, 1024, h200_threads, row}),
+               128, 2, 1);
+}
+
 TEST(BoxPlan, WalksOverFourItemsWhereFourTimesAsManyWalksAreLeft) {
   EXPECT_EQ(Box({100, 100, 100}).plan().piece, 1);  // 3.7 items for each thread that runs at a time
   EXPECT_EQ(Box({150, 150, 150}).plan().piece, 2);  // 12.5
@@ -74,7 +88,10 @@ TEST(BoxPlan, LeavesThreadsIdleSoThatWarpsBeginAtLinesWhereThatTakesNoBlockMore)
   EXPECT_EQ(idle_threads(64, 510, 0), 0);
   EXPECT_EQ(idle_threads(1, 512, 0), 0);  // a ninth block
   EXPECT_EQ(idle_threads(35, 500, 128), 3);
-  EXPECT_EQ(idle_threads(3, 100, 0), 0);  // short
+  EXPECT_EQ(idle_threads(3, 100, 0), 0);        // short
+  EXPECT_EQ(idle_threads(3, 512, 128, 32), 0);  // tiles of 128
+  EXPECT_EQ(idle_threads(3, 510, 0, 32), 0);    // a 17th block of 32
+  EXPECT_EQ(idle_threads(2, 510, 0, 32), 2);
   EXPECT_EQ(idle_threads(-1, 510, 0), 0);
 }
 
