@@ -113,7 +113,7 @@ constexpr auto prefer_occupancy(int percent, const R& work) {
 /// other indices fixed, so that elements that neighbours along it share stay in the caches. By default the
 /// dimension is the slowest one (the last; the first where the last index is fastest). The range's tile
 /// extent in that dimension is the length of the piece, 8 by default. (Without this hint threads of large
-/// boxes without tiles have pieces of 4 of the slowest dimension.)
+/// boxes without tiles have pieces of 4 or 8 of the slowest dimension.)
 template <int Dimension = detail::march_slowest, WorkRange R>
 constexpr auto marching(const R& work) {
   static_assert(detail::is_box<R>, "strata: marching: the work is a multi-dimensional range, mdrange(...)");

@@ -385,8 +385,8 @@ void CudaInstance::release(CudaMemoryKind kind, void* address, bool reserved) no
     return;
   }
   const DroppedCudaErrors dropped;
+  Quarantined block{kind, address, {}};
   try {
-    Quarantined block{kind, address, {}};
     for (CudaInstance* const gpu : started()) {
       const std::lock_guard lock(gpu->streams_mutex_);
       for (const auto& stream : gpu->streams_) {
@@ -397,10 +397,7 @@ void CudaInstance::release(CudaMemoryKind kind, void* address, bool reserved) no
           reused_in_order_ = true;
           continue;
         }
-        const cudaEvent_t event = gpu->take_event();
-        const CudaDeviceScope scope(gpu->index());
-        check_cuda(cudaEventRecord(event, stream->stream), "recording an event", gpu->index());
-        block.until.emplace_back(gpu, event);
+        block.note_user(*gpu, stream->stream);
       }
     }
     const std::lock_guard lock(memory_mutex_);
@@ -409,7 +406,20 @@ void CudaInstance::release(CudaMemoryKind kind, void* address, bool reserved) no
     reclaim(false);
   } catch (...) {
     // Without events to wait for, the block is never used again.
+    block.drop_events();
   }
+}
+
+void CudaInstance::Quarantined::note_user(CudaInstance& gpu, cudaStream_t stream) {
+  until.reserve(until.size() + 1);
+  const cudaEvent_t event = gpu.take_event();
+  until.emplace_back(&gpu, event);
+  const CudaDeviceScope scope(gpu.index());
+  check_cuda(cudaEventRecord(event, stream), "recording an event", gpu.index());
+}
+void CudaInstance::Quarantined::drop_events() noexcept {
+  for (const auto& [gpu, event] : until) gpu->give_back(event);
+  until.clear();
 }
 
 void CudaInstance::reclaim(bool wait) {

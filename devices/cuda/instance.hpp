@@ -190,6 +190,10 @@ class CudaInstance {
     void* address;
     std::vector<std::pair<CudaInstance*, cudaEvent_t>> until;
     std::size_t staged_bytes = 0;
+
+    /// Until the work that `stream` of `gpu` has now is done, too.
+    void note_user(CudaInstance& gpu, cudaStream_t stream);
+    void drop_events() noexcept;
   };
 
   CudaStream& take_stream(cudaStream_t adopted, bool helper = false);

@@ -347,8 +347,7 @@ void expect_stencil(Random& random, index_t edge, bool marches) {
   });
 }
 
-// Of twice as many it takes eight, of a kernel that reads more than a copy does, and with or without launch
-// bounds.
+// Of some more it takes eight, told to or not (box_plan_test.cpp has which kernel that is).
 TYPED_TEST(AnchoredViews, HaveThatInBoxesOfEightItemsAThread) {
   Random random;
   const index_t edge = std::string(TypeParam::name) == "Cuda" ? 212 : 20;

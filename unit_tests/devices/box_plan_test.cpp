@@ -30,8 +30,9 @@ struct Box {
     a = 0;
     for (const index_t t : tiles) tile[a++] = t;
   }
-  BoxPlan plan(int marching = strata::detail::no_axis, int block_size = 0, index_t most = 1024) const {
-    return strata::detail::plan_box({rank, extent, tile, marching, block_size, most, h200_threads});
+  BoxPlan plan(int marching = strata::detail::no_axis, int block_size = 0, index_t most = 1024,
+               index_t row = strata::detail::usual_row) const {
+    return strata::detail::plan_box({rank, extent, tile, marching, block_size, most, h200_threads, row});
   }
 };
 
@@ -58,16 +59,11 @@ TEST(BoxPlan, HasBlocksOf64By4Threads) {
 
 TEST(BoxPlan, HasRowsOfThe32ThreadsThatAKernelWishes) {
   const Box box({510, 509, 508});
-  const index_t row = 32;
-  expect_block(strata::detail::plan_box(
-                   {3, box.extent, box.tile, strata::detail::no_axis, 0, 1024, h200_threads, row}),
-               32, 8, 1);
-  expect_block(strata::detail::plan_box({3, box.extent, box.tile, 2, 0, 1024, h200_threads, row}), 32, 8, 1);
-  expect_block(strata::detail::plan_box({3, box.extent, box.tile, 2, 32, 1024, h200_threads, row}), 32, 1, 1);
-  const Box tiled({510, 509, 508}, {128, 2, 1});
-  expect_block(strata::detail::plan_box(
-                   {3, tiled.extent, tiled.tile, strata::detail::no_axis, 0, 1024, h200_threads, row}),
-               128, 2, 1);
+  constexpr int none = strata::detail::no_axis;
+  expect_block(box.plan(none, 0, 1024, 32), 32, 8, 1);
+  expect_block(box.plan(2, 0, 1024, 32), 32, 8, 1);
+  expect_block(box.plan(2, 64, 1024, 32), 32, 2, 1);
+  expect_block(Box({510, 509, 508}, {128, 2, 1}).plan(none, 0, 1024, 32), 128, 2, 1);
 }
 
 TEST(BoxPlan, WalksOverFourItemsWhereFourTimesAsManyWalksAreLeft) {
@@ -89,8 +85,9 @@ TEST(BoxPlan, LeavesThreadsIdleSoThatWarpsBeginAtLinesWhereThatTakesNoBlockMore)
   EXPECT_EQ(idle_threads(1, 512, 0), 0);  // a ninth block
   EXPECT_EQ(idle_threads(35, 500, 128), 3);
   EXPECT_EQ(idle_threads(3, 100, 0), 0);        // short
-  EXPECT_EQ(idle_threads(3, 512, 128, 32), 0);  // tiles of 128
-  EXPECT_EQ(idle_threads(3, 510, 0, 32), 0);    // a 17th block of 32
+  EXPECT_EQ(idle_threads(3, 480, 128, 32), 3);  // tiles of 128
+  EXPECT_EQ(idle_threads(3, 480, 0, 32), 0);
+  EXPECT_EQ(idle_threads(3, 510, 0, 32), 0);  // a 17th block of 32
   EXPECT_EQ(idle_threads(2, 510, 0, 32), 2);
   EXPECT_EQ(idle_threads(-1, 510, 0), 0);
 }
@@ -129,6 +126,28 @@ TEST(BoxPlan, MarchesShorterRatherThanLeaveTheDeviceIdle) {
   EXPECT_EQ(Box({1 << 15, 1 << 15, 1000}).plan(2).piece, 8);
 }
 
+TEST(BoxPlan, MarchesByDefaultWhereAllItemsAreInPiecesOfEightAndRegistersAreNeitherFewNorMany) {
+  using strata::detail::marches_by_default;
+  EXPECT_TRUE(marches_by_default(510, 32, 56, 32));
+  EXPECT_TRUE(marches_by_default(510, 32, 33, 64));
+  EXPECT_FALSE(marches_by_default(510, 31.9, 56, 32));  // fewer than four rounds
+  EXPECT_FALSE(marches_by_default(510, 32, 32, 32));    // it mostly moves data
+  EXPECT_FALSE(marches_by_default(510, 32, 56, 65));
+  for (const index_t extent : {0, 1, 7, 9, 14, 21, 28, 34, 42, 49})
+    EXPECT_FALSE(marches_by_default(extent, 32, 56, 32)) << extent;
+  for (const index_t extent : {8, 15, 16, 22, 24, 29, 36, 43, 50, 57, 100, 180})
+    EXPECT_TRUE(marches_by_default(extent, 32, 56, 32)) << extent;
+}
+
+TEST(BoxPlan, GivesMarchesMoreRegistersWhereThreadsHaveTooFewOrManyAnyway) {
+  using strata::detail::gains_by_march_bounds;
+  EXPECT_FALSE(gains_by_march_bounds(3, 32));
+  EXPECT_TRUE(gains_by_march_bounds(3, 33));
+  EXPECT_TRUE(gains_by_march_bounds(4, 64));
+  EXPECT_FALSE(gains_by_march_bounds(3, 65));
+  EXPECT_TRUE(gains_by_march_bounds(2, 32));
+}
+
 TEST(BoxPlan, TakesThePieceThatWasAskedFor) {
   const BoxPlan plan = Box({100, 100, 100}, {0, 0, 30}).plan(2);
 
@@ -163,7 +182,7 @@ TEST(BoxPlan, KeepsTheLimitsOfGpusForAnyBox) {
     const index_t most = 32 * (1 + below(32));
     const int size = below(2) == 0 ? 0 : static_cast<int>(32 * (1 + below(32)));
 
-    const BoxPlan plan = box.plan(marching, size, most);
+    const BoxPlan plan = box.plan(marching, size, most, below(2) == 0 ? 32 : 64);
 
     ASSERT_GE(threads_of(plan), 1u) << trial;
     ASSERT_LE(threads_of(plan), static_cast<unsigned>(most)) << trial;

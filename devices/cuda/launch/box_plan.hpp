@@ -82,8 +82,8 @@ constexpr index_t piece_of_march(index_t extent, index_t columns, index_t reside
 // run at a time: positions and offsets are computed once for all, and elements that neighbours share stay in
 // the caches. On an H200 a 7-point stencil was 1.37 times as fast in float and 1.03 times in double as with
 // an item a thread. Against walks of 1 item by the same loop, 4 were 1.2 to 2.0 times as fast in
-// stencils, 1.05 to 1.45 in copies, 0.95 in a transposition of doubles; 8 were 0.68 in that, and hardly
-// faster elsewhere. Fewer walks would leave the device idle at the end of a launch.
+// stencils, 1.05 to 1.45 in copies, 0.95 in a transposition of doubles; 8 were 0.68 in that. Fewer walks
+// would leave the device idle at the end of a launch.
 inline constexpr int usual_walk = 4;
 constexpr bool fills_device(index_t piece, double items_of_thread) {
   constexpr index_t rounds = 4;
@@ -98,6 +98,34 @@ constexpr index_t piece_by_default(index_t extent, double items_of_thread) {
 
 /// Threads of a block where none were asked for.
 inline constexpr int usual_box_threads = 256;
+
+// ---- marches whose items are one piece of code, by the registers that a thread then needs
+
+/// Launch bounds for them: so many blocks of usual_box_threads, and 80 registers a thread.
+inline constexpr int march_blocks = 3;
+/// Marches that need more than that are no faster for these bounds, and not taken by default.
+inline constexpr int most_march_registers = 64;
+
+// Without bounds compilers save registers and load later: best where a multiprocessor then holds as many
+// threads as it can. Else more loads are in flight with 80 of them: on an H200 stencils of 25 and 27 points
+// over 504^3 floats take 0.77 and 0.99 of the time so, and of 5 points of a square of doubles 0.97; stencils
+// of 25 and 27 points of doubles, which need more than 64, 1.00 and 1.04.
+constexpr bool gains_by_march_bounds(int rank, int registers) {
+  return rank == 2 || (registers > light_registers && registers <= most_march_registers);
+}
+
+// Marches of 8 in place of walks of 4, over boxes of three and more dimensions: of kernels that read much for
+// each item, so that items share it, where there are four times as many marches as threads run at a time, and
+// as the extent of the slowest axis allows pieces of 8. On an H200 stencils of 7 points take 0.98 of the time
+// so, of 25 and 27 points of floats 0.92 and 0.84. What mostly moves data is slower; and of what needs many
+// registers (25 and 27 points of doubles: 1.12 and 0.94) it depends.
+constexpr bool marches_by_default(index_t extent, double items_of_thread, int registers_of_walk,
+                                  int registers_of_march) {
+  const index_t pieces = (extent + usual_march - 1) / usual_march;
+  return pieces > 0 && (extent + pieces - 1) / pieces == usual_march &&
+         fills_device(usual_march, items_of_thread) && registers_of_walk > light_registers &&
+         registers_of_march <= most_march_registers;
+}
 
 constexpr BoxPlan plan_box(const BoxWish& wish) {
   constexpr index_t usual_threads = usual_box_threads;

@@ -35,6 +35,13 @@ constexpr bool may_be_separate() {
   else return false;
 }
 
+/// Whether neighbouring items of a box may read elements at once: a property of the body (bound_views.hpp).
+template <class Body>
+constexpr bool shares_reads() {
+  if constexpr (requires { Body::shared_read_bytes; }) return Body::shared_read_bytes > 0;
+  else return false;
+}
+
 /// The items of a launch over a range (CudaItems), a tile for each block.
 template <class Body, int Items = items_of_thread<Body>()>
 struct CudaFor : CudaItems {
@@ -79,7 +86,7 @@ struct CudaBox {
   static constexpr int marching = Marching;
   static constexpr bool is_unrolled = Unrolled;
   static constexpr bool is_exact = sizeof(Index) == 4;
-  static constexpr bool may_unroll = !Unrolled && is_exact && requires { requires Body::shared_read_bytes > 0; };
+  static constexpr bool may_unroll = !Unrolled && is_exact && shares_reads<Body>();
 
   Body body;
   Index lower[Rank];   // by axis

@@ -69,15 +69,16 @@ class CudaBoxLaunch {
     for (const index_t tile : axes.tile) asks_ = asks_ || tile > 0;
   }
 
-  /// Launches a CudaBox, `Work`, or the like of it; false, with nothing done, where `Work` needs an exact
-  /// grid and the grid is not.
+  /// Launches a CudaBox, `Work`, or one whose items of a walk are one piece of code; false, with nothing
+  /// done, where `Work` needs an exact grid and the grid is not.
   template <class Work, class Static>
   bool run() const {
     const OnDevice& plain = on_device<Work, Static>();
     if constexpr (Work::may_unroll) {
       if constexpr (Work::marching != no_axis) {
-        if (const March march = march_for<typename Work::unrolled, Static>(plain); march != March::None)
-          return run_march<typename Work::unrolled, Static>(march);
+        using Unrolled = typename Work::unrolled;
+        const March march = march_for<Unrolled, Static>(plain, threads_of(plan_of<Work>(plain)));
+        if (march != March::None) return run_march<Unrolled, Static>(march);
       } else {
         // Walks of four items: with 64 registers, if the kernel without them has as few; then loads of
         // several items are in flight.
@@ -85,12 +86,14 @@ class CudaBoxLaunch {
         using Bounds = std::conditional_t<Static::max_threads == 0,
                                           typename Static::template with_bounds<1024, 1>, Static>;
         const OnDevice& walk = on_device<Walk, Bounds>();
-        if (threads(plain) >= threads(walk) && may_have_blocks(walk, plain)) {
-          if constexpr (Rank > 2 && Static::max_threads == 0) {
-            using March8 = typename Work::unrolled_march;
-            if (const March march = march_in_place_of<March8, Static>(walk, plain); march != March::None)
-              return run_march<March8, Static>(march);
-          }
+        const index_t most = asks_ ? plain.most_threads : smaller_of(plain.most_threads, usual_box_threads);
+        if (resident(plain) >= resident(walk) && walk.most_threads >= most) {
+          if constexpr (Rank > 2 && Static::max_threads == 0)
+            if (takes_march<typename Work::unrolled_march, Static>(walk)) {
+              using Unrolled = typename Work::unrolled_march;
+              const March march = march_for<Unrolled, Static>(plain, usual_box_threads);
+              if (march != March::None) return run_march<Unrolled, Static>(march);
+            }
           return run_kernel<Walk, Bounds>(walk);
         }
       }
@@ -99,78 +102,79 @@ class CudaBoxLaunch {
   }
 
  private:
-  // A kernel of marches of eight items that are one piece of code: none, as compilers make it, or with launch
-  // bounds.
+  // Which kernel of a march whose items are one piece of code is taken: none, the one without launch bounds,
+  // or the one with MarchBounds.
   enum class March { None, Unbounded, Bounded };
-  static constexpr int most_march_registers = 64;  // of a thread, for bounds to be of use
   template <class Static>
-  using MarchBounds = typename Static::template with_bounds<usual_box_threads, 3>;
+  using MarchBounds = typename Static::template with_bounds<usual_box_threads, march_blocks>;
 
   template <class Work, class Static>
   const OnDevice& on_device() const {
     return cuda_kernel_on(queue_, cuda_run_kernel<ParametersOf<Work>, Static>());
   }
-  static index_t threads(const OnDevice& on) { return index_t{on.resident_blocks} * on.block; }
-  // Whether the blocks of a launch, for which `plain` is a kernel, may be of `kernel`.
-  bool may_have_blocks(const OnDevice& kernel, const OnDevice& plain) const {
-    return kernel.most_threads >=
-           (asks_ ? plain.most_threads : smaller_of(plain.most_threads, usual_box_threads));
-  }
+  static index_t resident(const OnDevice& on) { return index_t{on.resident_blocks} * on.block; }
 
-  // Without launch bounds compilers save registers: best where all threads of a multiprocessor then have as
-  // many as they need. Else more loads are in flight with a bound that leaves 80: on an H200 stencils of 25
-  // and 27 points over 504^3 floats take 0.77 and 0.99 of the time so, and of 5 points of a square of doubles
-  // 0.97; stencils of 25 and 27 points of doubles, which need more than 64 without it, 1.00 and 1.04.
+  // For blocks of `threads`; `plain` is the kernel of the same march in a loop.
   template <class Work, class Static>
-  March march_for(const OnDevice& plain) const {
+  March march_for(const OnDevice& plain, index_t threads) const {
     if constexpr (Static::max_threads == 0) {
-      bool gains = true;
-      if constexpr (Rank > 2) {
-        const int registers = on_device<Work, Static>().registers;
-        gains = registers > 32 && registers <= most_march_registers;
+      const auto gains = [&] {
+        if constexpr (Rank == 2) return gains_by_march_bounds(Rank, 0);
+        else return gains_by_march_bounds(Rank, on_device<Work, Static>().registers);
+      };
+      if (gains()) {
+        const OnDevice& march = on_device<Work, MarchBounds<Static>>();
+        if (march.most_threads >= threads && march.local_bytes <= plain.local_bytes) return March::Bounded;
       }
-      if (gains && may_have_blocks(on_device<Work, MarchBounds<Static>>(), plain)) return March::Bounded;
-      if constexpr (Rank == 2) return March::None;
+      if constexpr (Rank == 2) return March::None;  // which spares compiling the other one
     }
-    const OnDevice& march = on_device<Work, Static>();
-    const bool fits = 2 * threads(march) >= threads(plain) && may_have_blocks(march, plain);
-    return fits ? March::Unbounded : March::None;
+    if constexpr (Rank > 2 || Static::max_threads > 0) {
+      const OnDevice& march = on_device<Work, Static>();
+      const bool fits = 2 * resident(march) >= resident(plain) && march.most_threads >= threads;
+      return fits ? March::Unbounded : March::None;
+    }
   }
   template <class Work, class Static>
   bool run_march(March march) const {
-    if constexpr (Static::max_threads == 0)
-      if (march == March::Bounded)
-        return run_kernel<Work, MarchBounds<Static>>(on_device<Work, MarchBounds<Static>>());
+    if constexpr (Static::max_threads == 0) {
+      using Bounds = MarchBounds<Static>;
+      if (Rank == 2 || march == March::Bounded) return run_kernel<Work, Bounds>(on_device<Work, Bounds>());
+    }
     if constexpr (Rank > 2 || Static::max_threads > 0)
       return run_kernel<Work, Static>(on_device<Work, Static>());
-    return false;
   }
-  // Marches for a launch that asks for nothing, in place of walks of four: of what reads much for each item,
-  // so that items share it, and where there are four times as many marches as threads run at a time. On an
-  // H200 stencils of 7 points take 0.98 of the time so, of 25 and 27 points of floats 0.92 and 0.84. Of what
-  // mostly moves data walks of four are faster; of what needs many registers (25 and 27 points of doubles:
-  // 1.12 and 0.94) it depends.
+  // Whether a launch that asks for nothing marches, in place of walks by the kernel `walk`.
   template <class Work, class Static>
-  March march_in_place_of(const OnDevice& walk, const OnDevice& plain) const {
-    if (asks_ || walk.is_light()) return March::None;
+  bool takes_march(const OnDevice& walk) const {
+    if (asks_ || hints_.occupancy > 0 || walk.is_light()) return false;
     double items = 1;
     for (const index_t extent : axes_.extent) items *= static_cast<double>(extent);
-    if (!fills_device(usual_march, items / static_cast<double>(threads(walk)))) return March::None;
-    return on_device<Work, Static>().registers > most_march_registers ? March::None
-                                                                      : march_for<Work, Static>(plain);
+    return marches_by_default(axes_.extent[Rank - 1], items / static_cast<double>(resident(walk)),
+                              walk.registers, on_device<Work, Static>().registers);
+  }
+
+  static index_t threads_of(const BoxPlan& plan) {
+    return index_t{plan.grid.block[0]} * plan.grid.block[1] * plan.grid.block[2];
+  }
+  template <class Work>
+  index_t idle_of(index_t row) const {
+    constexpr int axis = axis_of_grid(0, Work::marching);
+    return Work::is_exact ? idle_threads(axes_.lower[axis], axes_.extent[axis], axes_.tile[axis], row) : 0;
+  }
+  template <class Work>
+  BoxPlan plan_of(const OnDevice& kernel) const {
+    const index_t row = row_of<Work>(kernel);
+    index_t along[Rank];
+    for (int a = 0; a < Rank; ++a)
+      along[a] = axes_.extent[a] + (a == axis_of_grid(0, Work::marching) ? idle_of<Work>(row) : 0);
+    return plan_box({Rank, along, axes_.tile, Work::marching, hints_.block_size, kernel.most_threads,
+                     resident(kernel), row});
   }
 
   template <class Work, class Static>
   bool run_kernel(const OnDevice& kernel) const {
     using Index = typename Work::index_type;
-    constexpr int axis_x = axis_of_grid(0, Work::marching);
-    const index_t row = row_of<Work>(kernel);
-    const index_t idle =
-        Work::is_exact ? idle_threads(axes_.lower[axis_x], axes_.extent[axis_x], axes_.tile[axis_x], row) : 0;
-    index_t along[Rank];
-    for (int a = 0; a < Rank; ++a) along[a] = axes_.extent[a] + (a == axis_x ? idle : 0);
-    const BoxPlan plan = plan_box({Rank, along, axes_.tile, Work::marching, hints_.block_size,
-                                   kernel.most_threads, threads(kernel), row});
+    const BoxPlan plan = plan_of<Work>(kernel);
     if (Work::is_exact && !plan.is_exact) return false;
     Work work{body_,
               {},
@@ -178,7 +182,7 @@ class CudaBoxLaunch {
               static_cast<Index>(plan.rows),
               static_cast<Index>(plan.depth),
               static_cast<Index>(plan.piece),
-              static_cast<Index>(idle),
+              static_cast<Index>(idle_of<Work>(row_of<Work>(kernel))),
               launch_.check()};
     for (int a = 0; a < Rank; ++a) {
       work.lower[a] = static_cast<Index>(axes_.lower[a]);
@@ -189,8 +193,8 @@ class CudaBoxLaunch {
     return true;
   }
   // Threads of a block along the fastest axis. What mostly moves data is fastest in rows of 256 bytes: copies
-  // of 504^3 doubles take 0.99 of the time of rows of 64 threads, on an H200, and copies of floats with
-  // 32 1.01 of it.
+  // of 504^3 doubles take 0.98 of the time of rows of 64 threads, on an H200, and copies of floats 1.01 of it
+  // in rows of 32.
   template <class Work>
   static index_t row_of(const OnDevice& kernel) {
     if constexpr (Work::is_unrolled)

@@ -77,6 +77,7 @@ const CudaKernel::OnDevice& cuda_kernel_on(CudaQueue& queue, CudaKernel& kernel)
   // What device code sees as __CUDA_ARCH__, also where the driver compiles it for a newer GPU.
   found.waits_itself = attributes.ptxVersion >= 90;
   found.registers = attributes.numRegs;
+  found.local_bytes = static_cast<int>(attributes.localSizeBytes);
   int most = 0;
   for (const int block : {256, 128, 64, 512, 1024}) {
     if (block > found.most_threads) continue;
@@ -101,6 +102,7 @@ const CudaKernel::OnDevice& cuda_kernel_on(CudaQueue& queue, CudaKernel& kernel)
   entry.block = found.block;
   entry.waits_itself = found.waits_itself;
   entry.registers = found.registers;
+  entry.local_bytes = found.local_bytes;
   entry.resident_blocks = found.resident_blocks;
   __atomic_store_n(&entry.handle, static_cast<void*>(handle), __ATOMIC_RELEASE);
   return entry;

@@ -24,6 +24,9 @@ inline constexpr int max_cuda_devices = 16;
 /// The most bytes of parameters that a kernel takes; larger ones go through device memory.
 inline constexpr std::size_t cuda_parameter_bytes = 32764;
 
+/// Registers that each thread has where a multiprocessor holds as many threads as it can.
+inline constexpr int light_registers = 32;
+
 /// One kernel, by the address of its host stub. Filled at its first launch on each device; lives in static
 /// storage.
 struct CudaKernel {
@@ -35,11 +38,13 @@ struct CudaKernel {
     int resident_blocks;  // of that size, on the whole device at a time
     bool waits_itself;    // for the kernel before it: may be launched ahead
     int registers;        // of a thread
+    int local_bytes;      // of a thread: local arrays, and registers that did not do
     // The last question to cuda_shared_for_occupancy and its answer.
     std::uint64_t shared_for_occupancy;
     bool large_shared;  // cuda_allow_shared has allowed it
-    /// Whether all threads of a multiprocessor have as many registers: it mostly moves data.
-    bool is_light() const { return registers <= 32; }
+    /// Whether a thread has so few registers that a multiprocessor holds as many threads as it can: the
+    /// kernel mostly moves data.
+    bool is_light() const { return registers <= light_registers; }
   } on[max_cuda_devices];
 };
 

@@ -87,7 +87,8 @@ class ChunkEvents {
   cudaEvent_t operator[](index_t k) const { return events_[static_cast<std::size_t>(k)]; }
 
  private:
-  explicit ChunkEvents(CudaInstance& gpu) : gpu_(gpu) {}  // those taken are given back where one is missing
+  // Delegated to, so that the destructor gives back what was taken where take_event throws.
+  explicit ChunkEvents(CudaInstance& gpu) : gpu_(gpu) {}
 
   CudaInstance& gpu_;
   index_t count_ = 0;
@@ -216,10 +217,7 @@ void CudaInstance::give_staging(void* memory, std::size_t bytes, cudaStream_t us
   Quarantined block{CudaMemoryKind::Pinned, memory, {}, bytes};
   try {
     if (user != nullptr) {
-      const cudaEvent_t event = take_event();
-      block.until.emplace_back(this, event);
-      const CudaDeviceScope scope(index_);
-      check_cuda(cudaEventRecord(event, user), "recording an event", index_);
+      block.note_user(*this, user);
     }
     const std::lock_guard lock(memory_mutex_);
     if (!block.until.empty()) return quarantine_.push_back(std::move(block));
@@ -227,7 +225,7 @@ void CudaInstance::give_staging(void* memory, std::size_t bytes, cudaStream_t us
     staged_bytes_ -= bytes;
   } catch (...) {
     // Without an event to wait for, the block is never used again.
-    for (const auto& [gpu, event] : block.until) gpu->give_back(event);
+    block.drop_events();
   }
 }
 
