@@ -73,9 +73,7 @@ class AnchoredView<V, std::index_sequence<R...>> : public V {
   }
 
  private:
-  STRATA_FUNCTION void find_address() {
-    address_ = V::memory_space::resolve(V::data()) + V::mapping()(item_[R]...);
-  }
+  STRATA_FUNCTION void find_address() { address_ = V::address_of(item_[R]...); }
 
   typename V::element_type* address_;
   index_t item_[dimensions];

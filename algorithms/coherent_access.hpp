@@ -145,7 +145,7 @@ struct DeclaredView : V {
                             i + right + 1 < resident.end ? i + right + 1 : resident.end};
     const M part(this->extents(),
                  rows.begin < rows.end ? rows : ResidentRows{resident.begin, resident.begin});
-    return V(this->data() + this->mapping().shift() - part.shift(), part);
+    return V::at_origin({}, this->origin(), part);
   }
 };
 template <class V>

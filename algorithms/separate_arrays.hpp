@@ -168,27 +168,15 @@ bool holds_elements(const V& line, index_t begin, index_t end) {
   return first <= all.begin && all.end <= first + bytes;
 }
 
-// The offset of index 0 from data(), in elements: below 0 where a line begins after 0.
-template <class V>
-STRATA_FUNCTION index_t shift_of_line(const V& line) {
-  if constexpr (requires { line.mapping().shift(); }) return line.mapping().shift();
-  else return 0;
-}
-// The address of index 0, as a number, as the array may have none. Compilers add an item's index to it, and
-// see which elements of a line differ. From data() on they would add index and shift in an order that hides
-// this.
+// The address of index 0. Compilers add an item's index to it, and see which elements of a line differ.
 template <class V>
 void* address_of_line(const V& line) {
-  auto* const data = const_cast<std::remove_const_t<typename V::element_type>*>(line.data());
-  return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(data) +
-                                 static_cast<std::uintptr_t>(shift_of_line(line)) *
-                                     sizeof(typename V::value_type));
+  return const_cast<std::remove_const_t<typename V::element_type>*>(line.origin());
 }
 // The same line of an array whose index 0 has another address.
 template <class V>
 STRATA_FUNCTION V moved_line(const V& line, void* address) {
-  return V(line.allocation(), static_cast<typename V::element_type*>(address) - shift_of_line(line),
-           line.mapping());
+  return V::at_origin(line.allocation(), static_cast<typename V::element_type*>(address), line.mapping());
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -50,6 +50,13 @@ void throw_stride(const char* layout, index_t stride, index_t wanted) {
                     " apart; deep_copy it into an array of that layout");
 }
 
+void throw_row_stride(index_t stride) {
+  throw LayoutError(
+      "rows of LayoutRight whose length the type fixes are less than 2^31 elements apart, and these " +
+      std::to_string(stride) +
+      "; leave the extents of the view to the run time, or copy the rows next to each other");
+}
+
 void throw_part(const char* label, int dimension, index_t first, index_t last, index_t begin, index_t end) {
   const auto range = [](index_t a, index_t b) {
     return "[" + std::to_string(a) + ", " + std::to_string(b) + ")";

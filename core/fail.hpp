@@ -16,6 +16,8 @@ namespace strata::inline STRATA_ABI::detail {
 [[noreturn]] void throw_layout(const char* reason, index_t value, index_t modulus);
 /// Throws LayoutError: a view with a stride of `stride` is converted to a layout that would have `wanted`.
 [[noreturn]] void throw_stride(const char* layout, index_t stride, index_t wanted);
+/// Throws LayoutError: rows of LayoutRight whose length the type fixes are `stride` elements apart.
+[[noreturn]] void throw_row_stride(index_t stride);
 /// Throws LayoutError: part [first, last) of dimension `dimension` does not lie in its [begin, end), or not
 /// in the resident rows.
 [[noreturn]] void throw_part(const char* label, int dimension, index_t first, index_t last, index_t begin,
@@ -59,6 +61,9 @@ namespace strata::inline STRATA_ABI::detail {
   STRATA_THROW_OR_TRAP(throw_stride(layout, stride, wanted));
 }
 
+[[noreturn]] STRATA_FUNCTION inline void fail_row_stride([[maybe_unused]] index_t stride) {
+  STRATA_THROW_OR_TRAP(throw_row_stride(stride));
+}
 [[noreturn]] STRATA_FUNCTION inline void fail_work([[maybe_unused]] const char* call,
                                                    [[maybe_unused]] index_t value,
                                                    [[maybe_unused]] const char* allowed) {

@@ -9,11 +9,14 @@
 // extents are the array's; memory may hold only its rows [begin, end) (a streamed slice, a partial copy, a
 // halo). Then the shift, -offset(begin, 0, ...), makes global indices address the slice, and
 // the leading stride (between rows, between columns of the left layout, between tiles) is that of the slice.
+// unshifted(i...) is the offset without the shift: views hold the address that index 0 has or would have, so
+// that an access does not add it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <concepts>
 #include <cstdint>
+#include <type_traits>
 
 #include <strata/core/extents.hpp>
 #include <strata/core/lane_index.hpp>
@@ -46,6 +49,13 @@ concept Layout = requires {
   typename L::template mapping<Extents<dynamic, 2>>;
 }
 &&LayoutMapping<typename L::template mapping<Extents<dynamic, 2>>>;
+
+/// A mapping whose offsets are a shift and something that does not depend on it.
+template <class M>
+concept ShiftedMapping = LayoutMapping<M> && requires(const M& m) {
+  m.shift();
+  m.unshifted(index_t{});
+};
 
 /// A mapping that can address a slice of resident rows with global indices.
 template <class M>
@@ -224,6 +234,19 @@ template <class E>
 STRATA_FUNCTION constexpr void describe_extents(LayoutDescriptor& d, const E& extents) {
   d.rank = extents.rank();
   for (int r = 0; r < d.rank; ++r) d.extent[r] = extents.extent(r);
+}
+
+// A number from -2^31 to 2^31 - 1. A GPU multiplies an index of 32 bits by it in one instruction, where the
+// compiler knows that, and else in four.
+STRATA_FUNCTION constexpr index_t in_32_bits(index_t n) {
+#if defined(__CUDA_ARCH__)
+  if (!std::is_constant_evaluated()) {
+    std::int32_t low;
+    asm("cvt.u32.u64 %0, %1;" : "=r"(low) : "l"(n));
+    return low;
+  }
+#endif
+  return n;
 }
 
 STRATA_FUNCTION constexpr int log2_of(int power_of_two) {

@@ -60,14 +60,16 @@ class LeftMapping : public MappingBase<E, Index> {
     this->shift_ = static_cast<Index>(-rows.begin);
   }
 
-  STRATA_FUNCTION constexpr Index operator()() const { return this->shift_; }
+  template <IndexLike... I>
+  STRATA_FUNCTION constexpr Index operator()(I... i) const {
+    return unshifted(i...) + this->shift_;
+  }
+  STRATA_FUNCTION constexpr Index unshifted() const { return 0; }
   template <IndexLike I0, IndexLike... I>
-  STRATA_FUNCTION constexpr Index operator()(I0 i0, I... i) const {
+  STRATA_FUNCTION constexpr Index unshifted(I0 i0, I... i) const {
     const Index row = static_cast<Index>(static_cast<index_t>(i0));
-    if constexpr (sizeof...(I) == 0) return row + this->shift_;
-    else
-      return row + this->leading_ * column_offset<Index>(this->extents_, 1, static_cast<index_t>(i)...) +
-             this->shift_;
+    if constexpr (sizeof...(I) == 0) return row;
+    else return row + this->leading_ * column_offset<Index>(this->extents_, 1, static_cast<index_t>(i)...);
   }
 
   STRATA_FUNCTION constexpr index_t stride(int r) const {

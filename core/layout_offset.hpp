@@ -53,6 +53,11 @@ class OffsetMapping {
     }
   }
 
+  template <IndexLike... I>
+  requires Inner::is_strided STRATA_FUNCTION constexpr index_type unshifted(I... i) const {
+    return inner_.unshifted(i...);
+  }
+
   STRATA_FUNCTION constexpr index_t stride(int r) const requires Inner::is_strided {
     return inner_.stride(r);
   }

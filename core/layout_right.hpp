@@ -30,7 +30,9 @@ class RightMapping : public MappingBase<E, Index> {
   template <class Other>
   requires(widens<Other, E>() || may_narrow<Other, E>()) STRATA_FUNCTION
       constexpr explicit RightMapping(const RightMapping<Other, Index>& other)
-      : Base(static_cast<const MappingBase<Other, Index>&>(other)) {}
+      : Base(static_cast<const MappingBase<Other, Index>&>(other)) {
+    check_row_stride();
+  }
   STRATA_FUNCTION constexpr explicit RightMapping(const E& extents)
       : RightMapping(extents, Base::whole(extents)) {}
   /// Whether a mapping of that type may have other strides than this layout: of one dimension both left and
@@ -52,23 +54,27 @@ class RightMapping : public MappingBase<E, Index> {
       if (r == 0 && rank > 1) this->leading_ = static_cast<Index>(other.stride(0));
       else require_stride("LayoutRight", other.stride(r), this->product_from(r + 1));
     }
+    check_row_stride();
   }
   /// The rows [rows.begin, rows.end) are resident, `row_stride` elements apart (0: densely).
   STRATA_FUNCTION constexpr RightMapping(const E& extents, ResidentRows rows, index_t row_stride = 0)
       : Base(extents, rows) {
     Base::check_stride(extents.rank() > 0 ? extents.extent(0) : 1, row_stride);
     this->leading_ = static_cast<Index>(row_stride != 0 ? row_stride : this->product_from(1));
+    check_row_stride();
     this->shift_ = static_cast<Index>(-rows.begin * this->leading_);
   }
 
-  STRATA_FUNCTION constexpr Index operator()() const { return this->shift_; }
+  template <IndexLike... I>
+  STRATA_FUNCTION constexpr Index operator()(I... i) const {
+    return unshifted(i...) + this->shift_;
+  }
+  STRATA_FUNCTION constexpr Index unshifted() const { return 0; }
   template <IndexLike I0, IndexLike... I>
-  STRATA_FUNCTION constexpr Index operator()(I0 i0, I... i) const {
+  STRATA_FUNCTION constexpr Index unshifted(I0 i0, I... i) const {
     const Index row = static_cast<Index>(static_cast<index_t>(i0));
-    if constexpr (sizeof...(I) == 0) return row + this->shift_;
-    else
-      return row * this->leading_ + row_offset<Index>(this->extents_, static_cast<index_t>(i)...) +
-             this->shift_;
+    if constexpr (sizeof...(I) == 0) return row;
+    else return row * row_stride() + row_offset<Index>(this->extents_, static_cast<index_t>(i)...);
   }
 
   STRATA_FUNCTION constexpr index_t stride(int r) const {
@@ -94,6 +100,27 @@ class RightMapping : public MappingBase<E, Index> {
     d.shift = this->shift_;
     d.span = required_span_size();
     return d;
+  }
+
+ private:
+  // Whether the type fixes the elements of a row. Such rows are short, and less than 2^31 elements apart.
+  static constexpr bool has_short_rows = [] {
+    if (E::has_dynamic_rank || sizeof(Index) == 4 || E::max_rank_value <= 1) return false;
+    index_t row = 1;
+    constexpr int rank = E::max_rank_value;
+    for (int r = 1; r < rank; ++r) {
+      const index_t n = E::static_extent(r);
+      if (n == dynamic || n >= INT32_MAX || (row *= n) >= INT32_MAX) return false;
+    }
+    return true;
+  }();
+  STRATA_FUNCTION constexpr Index row_stride() const {
+    if constexpr (has_short_rows) return in_32_bits(this->leading_);
+    else return this->leading_;
+  }
+  STRATA_FUNCTION constexpr void check_row_stride() const {
+    const index_t stride = this->leading_;
+    if (has_short_rows && (stride < INT32_MIN || stride > INT32_MAX)) fail_row_stride(stride);
   }
 };
 

@@ -61,7 +61,11 @@ class StridedMapping : public MappingBase<E, Index> {
 
   template <IndexLike... I>
   STRATA_FUNCTION constexpr Index operator()(I... i) const {
-    Index offset = this->shift_;
+    return unshifted(i...) + this->shift_;
+  }
+  template <IndexLike... I>
+  STRATA_FUNCTION constexpr Index unshifted(I... i) const {
+    Index offset = 0;
     [[maybe_unused]] int r = 0;
     ((offset += static_cast<Index>(static_cast<index_t>(i)) * stride_[r++]), ...);
     return offset;

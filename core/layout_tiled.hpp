@@ -76,11 +76,15 @@ class TiledMapping : public MappingBase<E, Index> {
     this->shift_ = static_cast<Index>(-(rows.begin >> log2_of(W)) * tile_stride);
   }
 
-  STRATA_FUNCTION constexpr Index operator()() const { return this->shift_; }
+  template <IndexLike... I>
+  STRATA_FUNCTION constexpr Index operator()(I... i) const {
+    return unshifted(i...) + this->shift_;
+  }
+  STRATA_FUNCTION constexpr Index unshifted() const { return 0; }
   template <IndexLike I0, IndexLike... I>
-  STRATA_FUNCTION constexpr Index operator()(I0 i0, I... i) const {
+  STRATA_FUNCTION constexpr Index unshifted(I0 i0, I... i) const {
     return tiled_row<W, Index>(i0, this->leading_) +
-           row_offset<Index>(this->extents_, static_cast<index_t>(i)...) * W + this->shift_;
+           row_offset<Index>(this->extents_, static_cast<index_t>(i)...) * W;
   }
 
   /// The elements of one row, where they are known at compile time; else 0.
@@ -164,11 +168,15 @@ class TiledPartMapping : public MappingBase<E, Index> {
     for (int r = 1; r < extents.rank(); ++r) stride_[r] = static_cast<Index>(strides[r]);
   }
 
-  STRATA_FUNCTION constexpr Index operator()() const { return this->shift_; }
+  template <IndexLike... I>
+  STRATA_FUNCTION constexpr Index operator()(I... i) const {
+    return unshifted(i...) + this->shift_;
+  }
+  STRATA_FUNCTION constexpr Index unshifted() const { return 0; }
   template <IndexLike I0, IndexLike... I>
-  STRATA_FUNCTION constexpr Index operator()(I0 i0, I... i) const {
+  STRATA_FUNCTION constexpr Index unshifted(I0 i0, I... i) const {
     const index_t row = static_cast<index_t>(i0) + phase_;
-    Index offset = tiled_row<W, Index>(row, this->leading_) + this->shift_;
+    Index offset = tiled_row<W, Index>(row, this->leading_);
     [[maybe_unused]] int r = 1;
     ((offset += static_cast<Index>(static_cast<index_t>(i)) * stride_[r++]), ...);
     return offset;

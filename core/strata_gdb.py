@@ -114,6 +114,15 @@ class Mapping:
         return shift + row // width * leading + row % width + sum(
             index[r] * int(mapping["stride_"][r]) for r in range(1, len(index)))
 
+    def shift(self):
+        """What is part of the offset of any index, where the mapping tells (core/layout.hpp)."""
+        if self.inner:
+            return self.inner.shift() + int(self.mapping["base_"]) if self.inner.is_strided() else 0
+        return int(self.mapping["shift_"]) if self.is_known else 0
+
+    def is_strided(self):
+        return self.kind in ("RightMapping", "LeftMapping", "StridedMapping")
+
     def first_row(self):
         """The first one that is in memory: slices hold some rows of their array."""
         if self.kind not in ("RightMapping", "LeftMapping", "TiledMapping") or not self.extents:
@@ -158,9 +167,16 @@ class View:
         except gdb.error:  # a view without a share in the allocation
             return ""
 
+    def data(self):
+        """As the view's: the address of its first element, from that of index 0."""
+        return self.value["origin_"] - self.mapping.shift()
+
+    def is_empty(self):
+        return int(self.data()) == 0
+
     def address(self):
         """The address of what the view has as its first element, where this thread may touch it."""
-        data = self.value["data_"]
+        data = self.data()
         if self.device != "Emulated":
             return data
         space = re.match(r"(strata::(?:\w+::)?)View<", self.type.name)[1]
@@ -171,7 +187,7 @@ class View:
 
     def element(self, index):
         extents, begin = self.mapping.extents, self.mapping.begin
-        if int(self.value["data_"]) == 0:
+        if self.is_empty():
             raise gdb.GdbError("strata: a view of nothing has no elements")
         if len(index) != len(extents):
             raise gdb.GdbError(f"strata: {len(index)} indices of a view of {len(extents)} dimensions")
@@ -206,7 +222,7 @@ class ViewPrinter:
 
     def to_string(self):
         view = self.view
-        if int(view.value["data_"]) == 0:
+        if view.is_empty():
             return f"a view of nothing on {view.device}, {view.layout}"
         label = f'"{view.label()}" ' if view.label() else ""
         begins = view.mapping.begin
@@ -214,7 +230,7 @@ class ViewPrinter:
         return f"{label}on {view.device}, {shape(view.mapping.extents)}{since}, {view.layout}"
 
     def children(self):
-        if int(self.view.value["data_"]) == 0 or not self.view.mapping.is_known:
+        if self.view.is_empty() or not self.view.mapping.is_known:
             return
         for count, index in enumerate(self.view.mapping.indices()):
             name = f"({', '.join(map(str, index))})"

@@ -123,6 +123,15 @@ class Mapping:
         return shift + row // width * leading + row % width + sum(
             index[r] * self.numbers("stride_", r) for r in range(1, len(index)))
 
+    def shift(self):
+        """What is part of the offset of any index, where the mapping tells (core/layout.hpp)."""
+        if self.inner:
+            return self.inner.shift() + number(member(self.mapping, "base_")) if self.inner.is_strided() else 0
+        return number(member(self.mapping, "shift_")) if self.is_known else 0
+
+    def is_strided(self):
+        return self.kind in ("RightMapping", "LeftMapping", "StridedMapping")
+
     def first_row(self):
         """The first one that is in memory: slices hold some rows of their array."""
         if self.kind not in ("RightMapping", "LeftMapping", "TiledMapping") or not self.extents:
@@ -158,10 +167,15 @@ class View:
         _, device, _, layout = arguments_of(type_name(value))[:4]
         self.device, self.layout = plain(device), plain(layout)
         self.mapping = Mapping(member(value, "mapping_"))
-        self.data = member(value, "data_")
+        self.origin = member(value, "origin_")
+
+    def data(self):
+        """As the view's: the address of its first element, from that of index 0."""
+        size = self.origin.GetType().GetPointeeType().GetByteSize()
+        return self.origin.GetValueAsUnsigned() - self.mapping.shift() * size & 0xFFFFFFFFFFFFFFFF
 
     def is_empty(self):
-        return self.data.GetValueAsUnsigned() == 0
+        return self.data() == 0
 
     def record(self):
         """What the allocation is, where the view has a share in one."""
@@ -184,9 +198,9 @@ class View:
                 raise NoElement(f"index {r} is {i}, of {begin[r]} to {begin[r] + extents[r] - 1}")
         if not self.mapping.is_known:
             raise NoElement(f"lldb does not know where {self.layout} has its elements")
-        type_ = self.data.GetType().GetPointeeType()
+        type_ = self.origin.GetType().GetPointeeType()
         place = self.mapping.offset(list(index)) * type_.GetByteSize()
-        address = self.data.GetValueAsUnsigned() + place
+        address = self.data() + place
         record = self.record()
         if self.device == "Emulated":
             address += self.emulated_offset()

@@ -131,6 +131,18 @@ constexpr bool may_refuse() {
   else return false;
 }
 
+// The address `n` elements on, which may be that of no element.
+template <class T>
+STRATA_FUNCTION constexpr T* moved_by(T* address, index_t n) {
+#if defined(__CUDA_ARCH__)
+  return address + n;  // compilers know its memory
+#else
+  if (n == 0) return address;
+  return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(address) +
+                              static_cast<std::uintptr_t>(n) * sizeof(T));
+#endif
+}
+
 template <class M>
 concept HasBounds = requires(const M& m) {
   m.begin(0);
@@ -178,21 +190,22 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
       "extents");
 
   /// A null view.
-  STRATA_FUNCTION constexpr View() : data_(nullptr), mapping_() {}
+  STRATA_FUNCTION constexpr View() : origin_(nullptr), mapping_() {}
 
   /// A view of memory that the caller owns and keeps alive: `data` must be memory of the device.
-  constexpr View(T* data, const mapping_type& mapping) : data_(data), mapping_(mapping) {}
+  constexpr View(T* data, const mapping_type& mapping)
+      : origin_(origin_of(data, mapping)), mapping_(mapping) {}
   template <class... I>
   requires(sizeof...(I) > 0 && (IndexLike<I> && ...) &&
            std::is_constructible_v<ExtentsType, I...>) constexpr explicit View(T* data, I... extents)
-      : data_(data), mapping_(ExtentsType(extents...)) {}
+      : View(data, mapping_type(ExtentsType(extents...))) {}
   /// The same where the type fixes all extents.
   constexpr explicit View(T* data) requires(ExtentsType::dynamic_count == 0)
-      : data_(data), mapping_(ExtentsType()) {}
+      : View(data, mapping_type(ExtentsType())) {}
 
   /// A view that shares the ownership of the allocation `owner`.
   STRATA_FUNCTION View(const detail::AllocationRef& owner, T* data, const mapping_type& mapping)
-      : Owner(owner), data_(data), mapping_(mapping) {}
+      : Owner(owner), origin_(origin_of(data, mapping)), mapping_(mapping) {}
 
   /// A view of the same elements: from non-const to const, between devices that share a memory, between kinds
   /// of access, from any strided layout to LayoutStrided, and of one dimension between LayoutLeft and
@@ -238,9 +251,9 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
       if (!in_bounds(i...)) [[unlikely]]
         return AccessType::at(static_cast<T*>(detail::dummy_element<value_type>()));
       if constexpr (!std::is_const_v<T> && sizeof(T) < detail::least_marked_bytes)
-        if (!std::is_constant_evaluated()) detail::note_element<memory_space>(data_ + mapping_(i...));
+        if (!std::is_constant_evaluated()) detail::note_element<memory_space>(data() + mapping_(i...));
     }
-    return AccessType::at(memory_space::resolve(data_) + mapping_(i...));
+    return AccessType::at(address_of(i...));
   }
 
   /// The element of a view of rank 1.
@@ -261,7 +274,7 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
   STRATA_FUNCTION constexpr size_type dimension(int r) const { return static_cast<size_type>(extent(r)); }
   /// The number of elements.
   STRATA_FUNCTION constexpr size_type size() const {
-    index_t n = data_ == nullptr ? 0 : 1;
+    index_t n = data() == nullptr ? 0 : 1;
     for (int r = 0; r < rank(); ++r) n *= extent(r);
     return static_cast<size_type>(n);
   }
@@ -281,14 +294,17 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
   STRATA_FUNCTION constexpr const mapping_type& mapping() const { return mapping_; }
   STRATA_FUNCTION constexpr const extents_type& extents() const { return mapping_.extents(); }
   /// The address of the first resident element, in the device's memory.
-  STRATA_FUNCTION constexpr T* data() const { return data_; }
+  STRATA_FUNCTION constexpr T* data() const {
+    if constexpr (ShiftedMapping<mapping_type>) return detail::moved_by(origin_, -mapping_.shift());
+    else return origin_;
+  }
 
   /// Whether this is not a null view.
-  STRATA_FUNCTION constexpr explicit operator bool() const { return data_ != nullptr; }
+  STRATA_FUNCTION constexpr explicit operator bool() const { return data() != nullptr; }
   /// Whether both view the same elements in the same way.
   template <class U, class D, class L, class A>
   constexpr bool operator==(const View<U, D, ExtentsType, L, A>& other) const {
-    bool same = static_cast<const void*>(data_) == static_cast<const void*>(other.data()) &&
+    bool same = static_cast<const void*>(data()) == static_cast<const void*>(other.data()) &&
                 mapping_.extents() == other.mapping().extents();
     for (int r = 0; same && r < rank(); ++r) same = begin(r) == other.begin(r);
     if constexpr (requires { mapping_.describe(), other.mapping().describe(); })
@@ -305,6 +321,21 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
   long use_count() const { return allocation().use_count(); }
   using Owner::allocation;
 
+  /// For the library: the address of the element at a multi-index as the calling thread may touch it, with
+  /// nothing checked.
+  template <class... I>
+  STRATA_FUNCTION constexpr T* address_of(I... i) const {
+    if constexpr (ShiftedMapping<mapping_type>)
+      return memory_space::resolve(origin_) + mapping_.unshifted(i...);
+    else return memory_space::resolve(origin_) + mapping_(i...);
+  }
+  /// For the library: the address that the element at index 0 has, or, of a slice, would have; and a view
+  /// with another one.
+  STRATA_FUNCTION constexpr T* origin() const { return origin_; }
+  STRATA_FUNCTION static View at_origin(const detail::AllocationRef& owner, T* origin,
+                                        const mapping_type& mapping) {
+    return View(AtOrigin{}, owner, origin, mapping);
+  }
   /// For the library: sets until when, in checked builds, this view of memory that others own may be used.
   STRATA_FUNCTION constexpr void set_ticket([[maybe_unused]] const detail::UseTicket& its_ticket) {
     if constexpr (may_expire) this->ticket = its_ticket;
@@ -333,8 +364,23 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
   struct Same {};
   template <class V>
   STRATA_FUNCTION View(Same, const V& other)
-      : Owner(other.allocation()), data_(other.data()), mapping_(other.mapping()) {
+      : Owner(other.allocation()), origin_(origin_of(other)), mapping_(other.mapping()) {
     set_ticket(other.ticket_of_use());
+  }
+
+  struct AtOrigin {};
+  STRATA_FUNCTION View(AtOrigin, const detail::AllocationRef& owner, T* origin, const mapping_type& mapping)
+      : Owner(owner), origin_(origin), mapping_(mapping) {}
+  STRATA_FUNCTION static constexpr T* origin_of(T* data, const mapping_type& mapping) {
+    if constexpr (ShiftedMapping<mapping_type>) return detail::moved_by(data, mapping.shift());
+    else return data;
+  }
+  // Mappings with shifts keep them when they are converted.
+  template <class V>
+  STRATA_FUNCTION static constexpr T* origin_of(const V& other) {
+    if constexpr (ShiftedMapping<mapping_type> == ShiftedMapping<typename V::mapping_type>)
+      return other.origin();
+    else return origin_of(other.data(), mapping_type(other.mapping()));
   }
 
   static constexpr bool may_expire = requires(const Owner& owner) { owner.ticket; };
@@ -350,7 +396,7 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
     const int count = sizeof...(I);
     // Trailing indices may be left out where the rank is known at run time only: those of extents of 1 (a
     // MultiVector of one vector), and where the left-most index is fastest all of them (its first vector).
-    bool good = data_ != nullptr && count <= rank();
+    bool good = data() != nullptr && count <= rank();
     if constexpr (ExtentsType::has_dynamic_rank) {
       bool may_omit = false;
       if constexpr (requires(const mapping_type& m) { m.stride(0); }) may_omit = mapping_.stride(0) == 1;
@@ -369,7 +415,7 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
     if constexpr (may_expire) over = this->ticket.is_over();
     good = good && !over;
     if (!good) [[unlikely]]
-      report_bad_access(data_, mapping_, over, static_cast<index_t>(i)...);
+      report_bad_access(data(), mapping_, over, static_cast<index_t>(i)...);
     return good;
   }
   // Not inlined, as a kernel has one for every access; by value, so that views stay in registers.
@@ -410,7 +456,8 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
 #endif
   }
 
-  T* data_;
+  // The address of the element at index 0, which a slice may not hold: accesses need not add the shift.
+  T* origin_;
   mapping_type mapping_;
 
   // Last: compilers that stop at a failed assertion know the members by now.

@@ -108,8 +108,7 @@ struct RingView : V {
   template <std::size_t... R, class... I>
   STRATA_FUNCTION reference at(std::index_sequence<R...>, index_t i0, I... i) const {
     // Past the checks of a view: rows beyond the ends are there.
-    return V::access_type::at(V::memory_space::resolve(this->data()) +
-                              this->mapping()(i0, wrapped(i, this->extent(static_cast<int>(R) + 1))...));
+    return V::access_type::at(V::address_of(i0, wrapped(i, this->extent(static_cast<int>(R) + 1))...));
   }
   STRATA_FUNCTION static index_t wrapped(index_t i, index_t n) { return i < 0 ? i + n : i >= n ? i - n : i; }
 };

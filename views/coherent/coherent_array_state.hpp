@@ -75,7 +75,7 @@ V view_of_rows(const typename V::mapping_type& mapping, char* base, [[maybe_unus
   if constexpr (checked_build && V::layout_type::contiguous_rows && V::extents_type::max_rank_value > 0) {
     const typename V::mapping_type part(mapping.extents(), rows);
     // Only the beginning of the resident rows differs: the address is that of their first element.
-    return V(reinterpret_cast<T*>(base) - part.shift(), part);
+    return V::at_origin({}, reinterpret_cast<T*>(base), part);
   } else {
     return V(reinterpret_cast<T*>(base), mapping);
   }
