@@ -6,6 +6,9 @@
 // rank 1, so that the compiler sees the unit stride; several as those of an array of that many dimensions.
 // Checked builds refuse other accesses. `x(i)` as element (i, 0, ...) works with LayoutLeft, and so with
 // MultiVector.
+//
+// Rows whose length the type fixes, as of MDArray<T, D, 3>, are less than 2^31 elements apart: a GPU finds an
+// element of the row with an index of 32 bits by fewer instructions then. LayoutError of others.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

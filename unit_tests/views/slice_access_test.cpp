@@ -1,0 +1,212 @@
+// Elements of slices whose rows lie anywhere, with any stride between them: kernels find them by row numbers
+// of 32 and of 64 bits, in views of fixed and of free row lengths, and in views of other types of the same
+// rows.
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <vector>
+
+#include "core/random.hpp"
+#include "messages.hpp"
+#include "test_devices.hpp"
+
+namespace {
+
+using strata::Extents;
+using strata::index_t;
+using strata::LayoutError;
+using strata::LayoutLeft;
+using strata::LayoutRight;
+using strata::LayoutStrided;
+using strata::MDArray;
+using strata::rank;
+using strata::RankExtents;
+using strata::ResidentRows;
+using strata::Serial;
+using strata::View;
+using strata_tests::message_of;
+
+constexpr int columns = 3, most_rows = 7, memory_size = 400;
+using Fixed = Extents<strata::dynamic, columns>;
+using Free = RankExtents<2>;
+
+STRATA_FUNCTION int value_at(index_t row, int column) { return static_cast<int>(row % 100000) * 10 + column; }
+
+// Writes the rows that begin at `first`, and adds to each element what views of other types find there.
+template <class Row>
+struct WriteRows {
+  index_t first;
+  STRATA_FUNCTION void operator()(index_t i, auto x) const {
+    const auto row = static_cast<Row>(first + i);
+    for (int j = 0; j < columns; ++j) x(row, j) = value_at(first + i, j);
+  }
+};
+template <class Row, class Other>
+struct AddAsOther {
+  index_t first;
+  STRATA_FUNCTION void operator()(index_t i, auto x) const {
+    const Other other(x);
+    const auto row = static_cast<Row>(first + i);
+    for (int j = 0; j < columns; ++j) {
+      const int found = other(row, j);
+      x(row, j) += found;
+    }
+  }
+};
+
+// Rows [begin, end) of an array of `rows` rows, the first at element `at` of the memory.
+struct Slice {
+  index_t rows, begin, end, stride, at;
+};
+Slice drawn_slice(strata_tests::Random& draw, bool is_left) {
+  Slice s{};
+  const index_t far[] = {0,
+                         1,
+                         draw(0, 1000),
+                         INT32_MAX - draw(0, 10),
+                         (index_t{1} << 31) + draw(0, 1000),
+                         index_t{5000000000} + draw(0, 1000)};
+  s.begin = far[draw(0, 5)];
+  s.end = s.begin + draw(1, most_rows);
+  s.rows = s.end + draw(0, 3);
+  s.stride = is_left ? draw(most_rows, 40) : draw(columns, 40);
+  if (!is_left && draw(0, 2) == 0) s.stride = -s.stride;
+  s.at = s.stride < 0 ? -s.stride * most_rows : draw(0, 20);
+  return s;
+}
+
+template <class D, class E, class L>
+class Case {
+  using V = View<int, D, E, L>;
+  using Other = View<const int, D, RankExtents<2>, L>;
+
+ public:
+  explicit Case(strata_tests::Random& draw)
+      : memory_(strata::create<MDArray<int, D, rank<1>>>("memory", memory_size)),
+        slice_(drawn_slice(draw, is_left)) {
+    strata::deep_copy(memory_, -1);
+    const E extents(slice_.rows, columns);
+    const typename V::mapping_type mapping(extents, ResidentRows{slice_.begin, slice_.end}, slice_.stride);
+    const V x(memory_.data() + slice_.at, mapping);
+    EXPECT_EQ(x.data(), memory_.data() + slice_.at);
+    const index_t count = slice_.end - slice_.begin;
+    const LayoutStrided::mapping<E> strides(mapping);
+    const View<int, D, E, LayoutStrided> strided(x.data(), strides);
+    EXPECT_EQ(strided.data(), x.data());
+    if (slice_.end < INT32_MAX) {
+      strata::parallel_for(count, strata::with(WriteRows<int>{slice_.begin}, x));
+      strata::parallel_for(count, strata::with(AddAsOther<int, Other>{slice_.begin}, x));
+    } else {
+      strata::parallel_for(count, strata::with(WriteRows<index_t>{slice_.begin}, x));
+      strata::parallel_for(count, strata::with(AddAsOther<index_t, Other>{slice_.begin}, x));
+    }
+    strata::parallel_for(count,
+                         strata::with(AddAsOther<index_t, View<int, D, E, LayoutStrided>>{slice_.begin}, x));
+    check();
+  }
+
+ private:
+  static constexpr bool is_left = std::is_same_v<L, LayoutLeft>;
+
+  void check() const {
+    std::vector<int> expected(memory_size, -1);
+    for (index_t i = 0; i < slice_.end - slice_.begin; ++i)
+      for (int j = 0; j < columns; ++j) {
+        const index_t from = is_left ? i + j * slice_.stride : i * slice_.stride + j;
+        expected[static_cast<std::size_t>(slice_.at + from)] = 4 * value_at(slice_.begin + i, j);
+      }
+    const auto found = strata_tests::on_host(memory_);
+    for (int k = 0; k < memory_size; ++k)
+      ASSERT_EQ(found(k), expected[static_cast<std::size_t>(k)])
+          << "element " << k << "; rows " << slice_.begin << " to " << slice_.end << ", stride "
+          << slice_.stride << ", from " << slice_.at;
+  }
+
+  MDArray<int, D, rank<1>> memory_;
+  Slice slice_;
+};
+
+template <class D>
+class SliceAccess : public ::testing::Test {};
+TYPED_TEST_SUITE(SliceAccess, strata_tests::TestDevices, strata_tests::DeviceName);
+
+TYPED_TEST(SliceAccess, FindsTheElementsOfRowsAnywhere) {
+  using D = TypeParam;
+  strata_tests::Random draw;
+  for (int trial = 0; trial < strata_tests::trials(10) && !this->HasFatalFailure(); ++trial) {
+    Case<D, Fixed, LayoutRight>{draw};
+    Case<D, Free, LayoutRight>{draw};
+    Case<D, Fixed, LayoutLeft>{draw};
+  }
+}
+
+// Where no memory is that large: where elements would be, from row 0 on.
+template <class T>
+struct Places {
+  STRATA_FUNCTION void operator()(index_t i, auto rows, auto x, auto places) const {
+    const index_t origin = static_cast<index_t>(reinterpret_cast<std::uintptr_t>(x.address_of(0, 0)));
+    const auto from_row_0 = [&](T* address) {
+      return static_cast<index_t>(reinterpret_cast<std::uintptr_t>(address)) - origin;
+    };
+    places(i, 0) = from_row_0(x.address_of(rows(i), 2)) / static_cast<index_t>(sizeof(T));
+    places(i, 1) = from_row_0(x.address_of(static_cast<int>(rows(i)), 2)) / static_cast<index_t>(sizeof(T));
+  }
+};
+
+TYPED_TEST(SliceAccess, RowsMayBeAlmostTwoToThe31Apart) {
+  using D = TypeParam;
+  using V = View<short, D, Fixed, LayoutRight>;
+  const auto memory = strata::create<MDArray<short, D, rank<1>>>("memory", 8);
+  const auto rows = strata::create<MDArray<index_t, D, rank<1>>>("rows", 3);
+  const auto places = strata::create<MDArray<index_t, D, 2>>("places", 3);
+  const auto numbers = strata::create_mirror_view(rows);
+  numbers(0) = 0, numbers(1) = 1000, numbers(2) = 1 << 20;
+  strata::deep_copy(rows, numbers);
+  for (const index_t stride : {index_t{INT32_MAX}, -index_t{INT32_MAX}, index_t{-columns}}) {
+    const V x(memory.data(), typename V::mapping_type(Fixed(index_t{1} << 31, columns), {0, 1}, stride));
+
+    strata::parallel_for(3, strata::with(Places<short>{}, rows, x, places));
+
+    const auto found = strata_tests::on_host(places);
+    for (int i = 0; i < 3; ++i)
+      for (int of = 0; of < 2; ++of)
+        EXPECT_EQ(found(i, of), numbers(i) * stride + 2) << i << " by " << stride;
+  }
+}
+
+#ifndef __CUDACC__
+
+TEST(SliceAccess, RowsOfAFixedLengthFurtherApartAreRefused) {
+  constexpr index_t far = index_t{INT32_MAX} + 1;
+  using Map = LayoutRight::mapping<Fixed>;
+  using FreeMap = LayoutRight::mapping<Free>;
+  const FreeMap free(Free(9, columns), {0, 9}, far);
+
+  EXPECT_EQ(free(2, 1), 2 * far + 1);
+  EXPECT_NO_THROW(Map(Fixed(9, columns), ResidentRows{0, 9}, far - 1));
+  EXPECT_THROW(Map(Fixed(9, columns), ResidentRows{0, 9}, far), LayoutError);
+  EXPECT_THROW((Map(free)), LayoutError);
+  const std::string message = message_of<LayoutError>([&] {
+    Map(Fixed(9, columns), ResidentRows{0, 9}, far);
+  });
+  strata_tests::expect_parts(message, {"2^31", "2147483648", "run time"});
+}
+
+TEST(SliceAccess, SlicesOfNothingAreNullViews) {
+  using V = View<int, Serial, Fixed, LayoutRight>;
+  const V nothing(nullptr, V::mapping_type(Fixed(100, columns), ResidentRows{5, 9}));
+  const V::const_type other(nothing);
+
+  EXPECT_FALSE(nothing);
+  EXPECT_EQ(nothing.data(), nullptr);
+  EXPECT_EQ(other.data(), nullptr);
+  EXPECT_EQ(nothing.size(), 0);
+  EXPECT_TRUE(nothing == other);
+}
+
+constexpr int six[] = {0, 1, 2, 10, 11, 12};
+constexpr View<const int, Serial, Extents<2, 3>, LayoutRight>::unmanaged_type of_six(six);
+static_assert(of_six(1, 2) == 12 && of_six.data() == six && of_six.size() == 6 && of_six);
+
+#endif
+
+}  // namespace
