@@ -164,6 +164,26 @@ requires(can_be_anchored_in<With<K, V...>, Rank>) inline constexpr std::size_t
        ...);
       return most;
     }();
+// Whether a kernel over a box reads a row of numbers for each item, as far as its types show: it has a view
+// to read with more dimensions than the box, and no fixed row of less than 8.
+template <class V, int Rank>
+inline constexpr bool is_row_of_item = false;
+template <class T, class D, class E, class L, int Rank>
+requires(!E::has_dynamic_rank) inline constexpr bool is_row_of_item<
+    View<T, D, E, L, Unmanaged<ReadOnlyAccess>>, Rank> = Rank > 1 && E::max_rank_value > Rank&& [] {
+  constexpr int rank = E::max_rank_value;
+  index_t row = 1;
+  for (int r = Rank; r < rank; ++r) {
+    if (E::static_extent(r) == dynamic) return true;
+    row *= E::static_extent(r);
+  }
+  return row >= 8;
+}();
+template <class K, int Rank>
+inline constexpr bool reads_rows_in = false;
+template <class K, class... V, int Rank>
+inline constexpr bool reads_rows_in<With<K, V...>, Rank> =
+    (is_row_of_item<typename V::unmanaged_type, Rank> || ...);
 // The views of a `with`; std::tuple does not work on every device.
 template <std::size_t... I, class... V>
 struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {

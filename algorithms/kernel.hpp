@@ -283,6 +283,7 @@ struct Body {
   static constexpr bool writes_views = KernelTraits<K>::writes_views;
   static constexpr bool only_reads = KernelTraits<K>::only_reads;
   static constexpr std::size_t shared_read_bytes = shared_read_bytes_in<K, Rank>;
+  static constexpr bool reads_rows = reads_rows_in<K, Rank>;
   static constexpr bool has_wide_items = requires { requires KernelTraits<K>::has_wide_items; };
   static constexpr bool may_be_separate = KernelTraits<K>::may_be_separate;
   static constexpr bool may_reduce_separate = KernelTraits<K>::may_reduce_separate;

@@ -90,6 +90,18 @@ using WideRows = MDArray<float, Serial, 3, 8>;
 static_assert(!detail::KernelTraits<With<AddIndex, WideRows>>::has_wide_items,
               "nothing is declared to be read");
 
+// Of boxes, threads do not walk over items that read a row each.
+template <int Rank, class... V>
+constexpr bool reads_rows = detail::reads_rows_in<With<AddIndex, decltype(read_only(V()))..., V...>, Rank>;
+static_assert(reads_rows<2, MDArray<double, Serial, rank<3>>> &&
+              reads_rows<2, MDArray<double, Serial, 5, 8>> &&
+              reads_rows<3, MDArray<float, Serial, rank<3>>, MDArray<float, Serial, rank<4>>>);
+static_assert(!reads_rows<2, MDArray<double, Serial, 5, 3>> &&
+              !reads_rows<2, MDArray<double, Serial, rank<2>>> &&
+              !reads_rows<1, MDArray<double, Serial, rank<2>>>);
+static_assert(!detail::reads_rows_in<With<AddIndex, MDArray<double, Serial, rank<3>>>, 2>,
+              "nothing is declared to be read");
+
 struct AddRows {
   STRATA_FUNCTION void operator()(auto i, auto x, auto y) const {
     for (index_t d = 0; d < 3; ++d)

@@ -66,6 +66,17 @@ TEST(BoxPlan, HasRowsOfThe32ThreadsThatAKernelWishes) {
   expect_block(Box({510, 509, 508}, {128, 2, 1}).plan(none, 0, 1024, 32), 128, 2, 1);
 }
 
+TEST(BoxPlan, GivesEachItemAThreadWhereThatIsWished) {
+  const Box box({1 << 20, 100});
+  BoxWish wish{2, box.extent, box.tile, strata::detail::no_axis, 0, 1024, h200_threads};
+  wish.may_walk = false;
+
+  EXPECT_EQ(strata::detail::plan_box(wish).piece, 1);
+  EXPECT_EQ(strata::detail::plan_box(wish).rows, 100);
+  wish.marching = 1;
+  EXPECT_EQ(strata::detail::plan_box(wish).piece, box.plan(1).piece);
+}
+
 TEST(BoxPlan, WalksOverFourItemsWhereFourTimesAsManyWalksAreLeft) {
   EXPECT_EQ(Box({100, 100, 100}).plan().piece, 1);  // 3.7 items for each thread that runs at a time
   EXPECT_EQ(Box({150, 150, 150}).plan().piece, 2);  // 12.5

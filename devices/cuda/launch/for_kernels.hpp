@@ -42,6 +42,13 @@ constexpr bool shares_reads() {
   else return false;
 }
 
+/// Whether an item of a box reads a row of numbers by itself: a property of the body (bound_views.hpp).
+template <class Body>
+constexpr bool reads_rows() {
+  if constexpr (requires { Body::reads_rows; }) return Body::reads_rows;
+  else return false;
+}
+
 /// The items of a launch over a range (CudaItems), a tile for each block.
 template <class Body, int Items = items_of_thread<Body>()>
 struct CudaFor : CudaItems {
@@ -86,7 +93,7 @@ struct CudaBox {
   static constexpr int marching = Marching;
   static constexpr bool is_unrolled = Unrolled;
   static constexpr bool is_exact = sizeof(Index) == 4;
-  static constexpr bool may_unroll = !Unrolled && is_exact && shares_reads<Body>();
+  static constexpr bool may_unroll = !Unrolled && is_exact && shares_reads<Body>() && !reads_rows<Body>();
 
   Body body;
   Index lower[Rank];   // by axis

@@ -168,7 +168,7 @@ class CudaBoxLaunch {
     for (int a = 0; a < Rank; ++a)
       along[a] = axes_.extent[a] + (a == axis_of_grid(0, Work::marching) ? idle_of<Work>(row) : 0);
     return plan_box({Rank, along, axes_.tile, Work::marching, hints_.block_size, kernel.most_threads,
-                     resident(kernel), row});
+                     resident(kernel), row, !reads_rows<Body>()});
   }
 
   template <class Work, class Static>
