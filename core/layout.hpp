@@ -9,8 +9,8 @@
 // extents are the array's; memory may hold only its rows [begin, end) (a streamed slice, a partial copy, a
 // halo). Then the shift, -offset(begin, 0, ...), makes global indices address the slice, and
 // the leading stride (between rows, between columns of the left layout, between tiles) is that of the slice.
-// unshifted(i...) is the offset without the shift: views hold the address that index 0 has or would have, so
-// that an access does not add it.
+// unshifted(i...) is the offset without the shift: on GPUs views hold the address that index 0 has or would
+// have, so that an access does not add it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -168,8 +168,8 @@ class View:
             return ""
 
     def data(self):
-        """As the view's: the address of its first element, from that of index 0."""
-        return self.value["origin_"] - self.mapping.shift()
+        """As the view's: the address of its first element. On GPUs it holds that of index 0."""
+        return self.value["base_"] - (self.mapping.shift() if self.device.startswith("Cuda") else 0)
 
     def is_empty(self):
         return int(self.data()) == 0

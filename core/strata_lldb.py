@@ -167,12 +167,13 @@ class View:
         _, device, _, layout = arguments_of(type_name(value))[:4]
         self.device, self.layout = plain(device), plain(layout)
         self.mapping = Mapping(member(value, "mapping_"))
-        self.origin = member(value, "origin_")
+        self.base = member(value, "base_")
 
     def data(self):
-        """As the view's: the address of its first element, from that of index 0."""
-        size = self.origin.GetType().GetPointeeType().GetByteSize()
-        return self.origin.GetValueAsUnsigned() - self.mapping.shift() * size & 0xFFFFFFFFFFFFFFFF
+        """As the view's: the address of its first element. On GPUs it holds that of index 0."""
+        size = self.base.GetType().GetPointeeType().GetByteSize()
+        shift = self.mapping.shift() if self.device.startswith("Cuda") else 0
+        return self.base.GetValueAsUnsigned() - shift * size & 0xFFFFFFFFFFFFFFFF
 
     def is_empty(self):
         return self.data() == 0
@@ -198,7 +199,7 @@ class View:
                 raise NoElement(f"index {r} is {i}, of {begin[r]} to {begin[r] + extents[r] - 1}")
         if not self.mapping.is_known:
             raise NoElement(f"lldb does not know where {self.layout} has its elements")
-        type_ = self.origin.GetType().GetPointeeType()
+        type_ = self.base.GetType().GetPointeeType()
         place = self.mapping.offset(list(index)) * type_.GetByteSize()
         address = self.data() + place
         record = self.record()

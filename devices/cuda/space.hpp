@@ -10,6 +10,7 @@ namespace strata::inline STRATA_ABI {
 struct CudaSpace {
   /// As the concept MemorySpace asks for.
   static constexpr char kind[] = "Cuda";
+  static constexpr bool views_hold_origin = true;
   static constexpr bool host_accessible = false;
 
   /// The address itself.
@@ -24,6 +25,7 @@ struct CudaManagedSpace {
   /// As the concept MemorySpace asks for, and the memory whose kernels reach this one.
   using family = CudaSpace;
   static constexpr char kind[] = "CudaManaged";
+  static constexpr bool views_hold_origin = true;
   static constexpr bool host_accessible = true;
 
   /// The address itself.
@@ -38,6 +40,7 @@ struct CudaPinnedSpace {
   /// As the concept MemorySpace asks for, and the memory whose kernels reach this one.
   using family = CudaSpace;
   static constexpr char kind[] = "CudaPinned";
+  static constexpr bool views_hold_origin = true;
   static constexpr bool host_accessible = true;
 
   /// The address itself.
