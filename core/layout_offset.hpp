@@ -53,8 +53,10 @@ class OffsetMapping {
     }
   }
 
+  // (Of 32 bits only the sum with the shift need fit.)
   template <IndexLike... I>
-  requires Inner::is_strided STRATA_FUNCTION constexpr index_type unshifted(I... i) const {
+  requires(Inner::is_strided&& ShiftedMapping<Inner> && sizeof(index_type) == 8) STRATA_FUNCTION
+      constexpr index_type unshifted(I... i) const {
     return inner_.unshifted(i...);
   }
 

@@ -273,7 +273,7 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
   STRATA_FUNCTION constexpr size_type dimension(int r) const { return static_cast<size_type>(extent(r)); }
   /// The number of elements.
   STRATA_FUNCTION constexpr size_type size() const {
-    index_t n = data() == nullptr ? 0 : 1;
+    index_t n = is_null() ? 0 : 1;
     for (int r = 0; r < rank(); ++r) n *= extent(r);
     return static_cast<size_type>(n);
   }
@@ -299,7 +299,7 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
   }
 
   /// Whether this is not a null view.
-  STRATA_FUNCTION constexpr explicit operator bool() const { return data() != nullptr; }
+  STRATA_FUNCTION constexpr explicit operator bool() const { return !is_null(); }
   /// Whether both view the same elements in the same way.
   template <class U, class D, class L, class A>
   constexpr bool operator==(const View<U, D, ExtentsType, L, A>& other) const {
@@ -330,7 +330,7 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
   /// For the library: the address that the element at index 0 has, or, of a slice, would have; and a view
   /// with another one.
   STRATA_FUNCTION constexpr T* origin() const {
-    if constexpr (ShiftedMapping<mapping_type> && !holds_origin)
+    if constexpr (!holds_origin && requires { mapping_.shift(); })
       return detail::moved_by(base_, mapping_.shift());
     else return base_;
   }
@@ -378,10 +378,19 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
     requires memory_space::views_hold_origin;
   };
 
+  // As numbers, since compilers take what is some elements from an address for no null pointer.
+  STRATA_FUNCTION constexpr bool is_null() const {
+    if constexpr (holds_origin)
+      if (!std::is_constant_evaluated())
+        return reinterpret_cast<std::uintptr_t>(base_) ==
+               static_cast<std::uintptr_t>(mapping_.shift()) * sizeof(T);
+    return base_ == nullptr;
+  }
+
   struct AtOrigin {};
   STRATA_FUNCTION View(AtOrigin, const detail::AllocationRef& owner, T* origin, const mapping_type& mapping)
       : Owner(owner), base_(origin), mapping_(mapping) {
-    if constexpr (ShiftedMapping<mapping_type> && !holds_origin)
+    if constexpr (!holds_origin && requires { mapping.shift(); })
       base_ = detail::moved_by(origin, -mapping.shift());
   }
   STRATA_FUNCTION static constexpr T* base_of(T* data, const mapping_type& mapping) {
@@ -409,7 +418,7 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
     const int count = sizeof...(I);
     // Trailing indices may be left out where the rank is known at run time only: those of extents of 1 (a
     // MultiVector of one vector), and where the left-most index is fastest all of them (its first vector).
-    bool good = data() != nullptr && count <= rank();
+    bool good = !is_null() && count <= rank();
     if constexpr (ExtentsType::has_dynamic_rank) {
       bool may_omit = false;
       if constexpr (requires(const mapping_type& m) { m.stride(0); }) may_omit = mapping_.stride(0) == 1;

@@ -173,6 +173,27 @@ TYPED_TEST(SliceAccess, RowsMayBeAlmostTwoToThe31Apart) {
   }
 }
 
+// Kernels, too, find that a view is of nothing, whatever the rows that it would have.
+struct IsNothing {
+  STRATA_FUNCTION void operator()(index_t, auto x, auto found) const {
+    found(0) = x ? 1 : 2;
+    found(1) = x.size() == 0 ? 2 : 1;
+  }
+};
+
+TYPED_TEST(SliceAccess, SlicesOfNothingAreNullInKernels) {
+  using D = TypeParam;
+  using V = View<int, D, Fixed, LayoutRight>;
+  const V nothing(nullptr, typename V::mapping_type(Fixed(100, columns), ResidentRows{5, 9}));
+  const auto found = strata::create<MDArray<int, D, rank<1>>>("found", 2);
+
+  strata::parallel_for(1, strata::with(IsNothing{}, nothing, found));
+
+  const auto of = strata_tests::on_host(found);
+  EXPECT_EQ(of(0), 2);
+  EXPECT_EQ(of(1), 2);
+}
+
 #ifndef __CUDACC__
 
 TEST(SliceAccess, RowsOfAFixedLengthFurtherApartAreRefused) {

@@ -93,7 +93,8 @@ struct CudaBox {
   static constexpr int marching = Marching;
   static constexpr bool is_unrolled = Unrolled;
   static constexpr bool is_exact = sizeof(Index) == 4;
-  static constexpr bool may_unroll = !Unrolled && is_exact && shares_reads<Body>() && !reads_rows<Body>();
+  static constexpr bool may_unroll =
+      !Unrolled && is_exact && shares_reads<Body>() && (Marching != no_axis || !reads_rows<Body>());
 
   Body body;
   Index lower[Rank];   // by axis
