@@ -42,12 +42,8 @@ inline constexpr bool is_narrow_line = requires(const typename V::mapping_type& 
 template <class V>
 constexpr index_t narrow_row_size() {
   using E = typename V::extents_type;
-  index_t row = 1;
-  if constexpr (E::has_dynamic_rank || E::max_rank_value < 2) return 0;
-  else
-    for (int r = 1; r < E::max_rank_value; ++r)
-      row = E::static_extent(r) == dynamic ? 0 : row * E::static_extent(r);
-  return is_read_by_value<typename V::value_type> && sizeof(typename V::value_type) == 4 ? row : 0;
+  constexpr bool narrow = is_read_by_value<typename V::value_type> && sizeof(typename V::value_type) == 4;
+  return narrow && E::max_rank_value > 1 ? static_product<E>(1) : 0;
 }
 // Views whose rows, of an item each, have so many numbers of four bytes that their loads and stores fill a
 // thread of a GPU, and no more than its registers hold beside what is computed. Larger numbers take the

@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <type_traits>
 
 #include <strata/core/config.hpp>
@@ -28,6 +29,19 @@ struct DynamicExtents<0> {};
 // The product of two non-negative numbers, or -1 where it exceeds `limit`.
 STRATA_FUNCTION constexpr index_t bounded_product(index_t a, index_t b, index_t limit) {
   return a != 0 && b > limit / a ? -1 : a * b;
+}
+
+// The product of the extents from dimension `first` on, where the type fixes all of them; else 0.
+template <class E>
+constexpr index_t static_product(int first) {
+  if constexpr (E::has_dynamic_rank) return 0;
+  index_t n = 1;
+  constexpr int rank = E::max_rank_value;
+  for (int r = first; r < rank; ++r) {
+    const index_t extent = E::static_extent(r);
+    if (extent == dynamic || (n = bounded_product(n, extent, INT64_MAX)) < 0) return 0;
+  }
+  return n;
 }
 
 }  // namespace detail

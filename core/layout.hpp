@@ -50,7 +50,7 @@ concept Layout = requires {
 }
 &&LayoutMapping<typename L::template mapping<Extents<dynamic, 2>>>;
 
-/// A mapping whose offsets are a shift and something that does not depend on it.
+/// A mapping whose offsets are shift() + unshifted(i...), and which keeps its shift when it is converted.
 template <class M>
 concept ShiftedMapping = LayoutMapping<M> && requires(const M& m) {
   m.shift();
@@ -237,7 +237,7 @@ STRATA_FUNCTION constexpr void describe_extents(LayoutDescriptor& d, const E& ex
 }
 
 // A number from -2^31 to 2^31 - 1. A GPU multiplies an index of 32 bits by it in one instruction, where the
-// compiler knows that, and else in four.
+// compiler knows that, and else in four. (nvcc does not see it in a cast to std::int32_t and back.)
 STRATA_FUNCTION constexpr index_t in_32_bits(index_t n) {
 #if defined(__CUDA_ARCH__)
   if (!std::is_constant_evaluated()) {

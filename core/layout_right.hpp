@@ -107,16 +107,8 @@ class RightMapping : public MappingBase<E, Index> {
 
  private:
   // Whether the type fixes the elements of a row. Such rows are short, and less than 2^31 elements apart.
-  static constexpr bool has_short_rows = [] {
-    if (E::has_dynamic_rank || sizeof(Index) == 4 || E::max_rank_value <= 1) return false;
-    index_t row = 1;
-    constexpr int rank = E::max_rank_value;
-    for (int r = 1; r < rank; ++r) {
-      const index_t n = E::static_extent(r);
-      if (n == dynamic || n >= INT32_MAX || (row *= n) >= INT32_MAX) return false;
-    }
-    return true;
-  }();
+  static constexpr bool has_short_rows = sizeof(Index) == 8 && E::max_rank_value > 1 &&
+                                         static_product<E>(1) > 0 && static_product<E>(1) < INT32_MAX;
   STRATA_FUNCTION constexpr Index row_stride() const {
     if constexpr (has_short_rows) return in_32_bits(this->leading_);
     else return this->leading_;

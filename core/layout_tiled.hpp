@@ -88,14 +88,7 @@ class TiledMapping : public MappingBase<E, Index> {
   }
 
   /// The elements of one row, where they are known at compile time; else 0.
-  static constexpr index_t static_row_size = [] {
-    index_t size = E::has_dynamic_rank || E::max_rank_value == 0 ? 0 : 1;
-    for (int r = 1; r < E::max_rank_value; ++r) {
-      const index_t n = E::static_extent(r);
-      size = n == dynamic ? 0 : size * n;
-    }
-    return size;
-  }();
+  static constexpr index_t static_row_size = E::max_rank_value == 0 ? 0 : static_product<E>(1);
   /// Prefetches, on a host, the rows of a whole block of lanes, which begins at `block`. They may be outside
   /// the array: nothing is read.
   template <class T, int Lanes>

@@ -327,8 +327,8 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
     if constexpr (holds_origin) return memory_space::resolve(base_) + mapping_.unshifted(i...);
     else return memory_space::resolve(base_) + mapping_(i...);
   }
-  /// For the library: the address that the element at index 0 has, or, of a slice, would have; and a view
-  /// with another one.
+  /// For the library: the address that the element at index 0 has, or, of a slice, would have; and the view
+  /// for which it is `origin`.
   STRATA_FUNCTION constexpr T* origin() const {
     if constexpr (!holds_origin && requires { mapping_.shift(); })
       return detail::moved_by(base_, mapping_.shift());
@@ -370,10 +370,10 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
     set_ticket(other.ticket_of_use());
   }
 
-  // On GPUs a view holds the address of index 0, which a slice need not have: an access does not add the
-  // shift, which is an instruction or two of the three to six that it takes. On hosts it holds that of the
-  // first resident element: of accesses without a shift g++ makes other vectors, with which gradients over
-  // LayoutRight took 1.2 times as long.
+  // On GPUs a view holds the address of index 0, which a slice need not have: without the shift an access to
+  // a line by an index of 32 bits is one instruction, and four with it. On hosts it holds that of the first
+  // resident element: without the shift g++ made other vectors, with which gradients over LayoutRight
+  // took 1.2 times as long.
   static constexpr bool holds_origin = ShiftedMapping<mapping_type> && requires {
     requires memory_space::views_hold_origin;
   };

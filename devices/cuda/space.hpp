@@ -10,6 +10,7 @@ namespace strata::inline STRATA_ABI {
 struct CudaSpace {
   /// As the concept MemorySpace asks for.
   static constexpr char kind[] = "Cuda";
+  /// Views in it hold the address of index 0 (views/view.hpp).
   static constexpr bool views_hold_origin = true;
   static constexpr bool host_accessible = false;
 
@@ -25,6 +26,7 @@ struct CudaManagedSpace {
   /// As the concept MemorySpace asks for, and the memory whose kernels reach this one.
   using family = CudaSpace;
   static constexpr char kind[] = "CudaManaged";
+  /// Views in it hold the address of index 0 (views/view.hpp).
   static constexpr bool views_hold_origin = true;
   static constexpr bool host_accessible = true;
 
@@ -40,6 +42,7 @@ struct CudaPinnedSpace {
   /// As the concept MemorySpace asks for, and the memory whose kernels reach this one.
   using family = CudaSpace;
   static constexpr char kind[] = "CudaPinned";
+  /// Views in it hold the address of index 0 (views/view.hpp).
   static constexpr bool views_hold_origin = true;
   static constexpr bool host_accessible = true;
 

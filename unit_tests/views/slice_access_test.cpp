@@ -3,6 +3,8 @@
 // rows.
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/random.hpp"
@@ -11,6 +13,7 @@
 
 namespace {
 
+using strata::everything;
 using strata::Extents;
 using strata::index_t;
 using strata::LayoutError;
@@ -18,10 +21,12 @@ using strata::LayoutLeft;
 using strata::LayoutRight;
 using strata::LayoutStrided;
 using strata::MDArray;
+using strata::range;
 using strata::rank;
 using strata::RankExtents;
 using strata::ResidentRows;
 using strata::Serial;
+using strata::subview;
 using strata::View;
 using strata_tests::message_of;
 
@@ -132,7 +137,7 @@ TYPED_TEST_SUITE(SliceAccess, strata_tests::TestDevices, strata_tests::DeviceNam
 TYPED_TEST(SliceAccess, FindsTheElementsOfRowsAnywhere) {
   using D = TypeParam;
   strata_tests::Random draw;
-  for (int trial = 0; trial < strata_tests::trials(10) && !this->HasFatalFailure(); ++trial) {
+  for (int trial = 0; trial < strata_tests::trials(20) && !this->HasFatalFailure(); ++trial) {
     Case<D, Fixed, LayoutRight>{draw};
     Case<D, Free, LayoutRight>{draw};
     Case<D, Fixed, LayoutLeft>{draw};
@@ -222,6 +227,139 @@ TEST(SliceAccess, SlicesOfNothingAreNullViews) {
   EXPECT_EQ(other.data(), nullptr);
   EXPECT_EQ(nothing.size(), 0);
   EXPECT_TRUE(nothing == other);
+}
+
+// Views that hold the address of index 0, as on GPUs, on a host: beside views of the same elements that hold
+// the address of the first of them.
+struct OriginSpace {
+  static constexpr char kind[] = "Origin";
+  static constexpr bool host_accessible = true, views_hold_origin = true;
+  template <class T>
+  static constexpr T* resolve(T* address) {
+    return address;
+  }
+};
+struct Origin {
+  using memory_space = OriginSpace;
+  using size_type = Serial::size_type;
+};
+
+template <class D, class E, class L>
+using Bare = typename View<int, D, E, L>::unmanaged_type;
+
+// The indices of elements are those from `first` on in `count` rows, and all of the other dimensions.
+template <class A, class B>
+void expect_same(const A& a, const B& b, index_t first, index_t count) {
+  ASSERT_EQ(a.data(), b.data());
+  ASSERT_EQ(static_cast<bool>(a), static_cast<bool>(b));
+  ASSERT_EQ(a.size(), b.size());
+  ASSERT_EQ(a.origin(), b.origin());
+  constexpr int rank = A::extents_type::max_rank_value;
+  const auto same_at = [&]<std::size_t... R>(const index_t* i, std::index_sequence<R...>) {
+    return &a(i[R]...) == &b(i[R]...);
+  };
+  index_t i[rank], begin[rank], end[rank];
+  for (int r = 0; r < rank; ++r) i[r] = begin[r] = a.begin(r), end[r] = a.end(r);
+  i[0] = begin[0] = first, end[0] = first + count;
+  for (bool more = count > 0; more;) {
+    ASSERT_TRUE(same_at(i, std::make_index_sequence<rank>())) << "row " << i[0];
+    int r = rank - 1;
+    while (r >= 0 && ++i[r] == end[r]) i[r] = begin[r], --r;
+    more = r >= 0;
+  }
+}
+
+// The same views, and those that are made of them: of constant elements, of strides, of a rank known at run
+// time, of parts.
+template <class E, class L>
+void expect_same_views(int* data, const typename L::template mapping<E>& mapping, index_t first,
+                       index_t count) {
+  const Bare<Origin, E, L> a(data, mapping);
+  const Bare<Serial, E, L> b(data, mapping);
+  expect_same(a, b, first, count);
+  expect_same(typename Bare<Origin, E, L>::const_type(a), typename Bare<Serial, E, L>::const_type(b), first,
+              count);
+  const auto nothing = Bare<Origin, E, L>(nullptr, mapping);
+  EXPECT_FALSE(nothing);
+  EXPECT_FALSE((typename Bare<Origin, E, L>::const_type(nothing)));
+  EXPECT_EQ(nothing.data(), nullptr);
+  EXPECT_EQ(nothing.size(), 0);
+  if constexpr (std::is_constructible_v<Bare<Origin, E, LayoutStrided>, Bare<Origin, E, L>>)
+    expect_same(Bare<Origin, E, LayoutStrided>(a), Bare<Serial, E, LayoutStrided>(b), first, count);
+  if constexpr (std::is_constructible_v<Bare<Origin, Free, L>, Bare<Origin, E, L>>)
+    expect_same(Bare<Origin, Free, L>(a), Bare<Serial, Free, L>(b), first, count);
+  if constexpr (E::max_rank_value == 2) {
+    expect_same(subview(a, range(first, first + count), range(1, 2)),
+                subview(b, range(first, first + count), range(1, 2)), 0, count);
+    expect_same(subview(a, range(first, first + count), 1), subview(b, range(first, first + count), 1), 0,
+                count);
+  } else if constexpr (E::max_rank_value == 3) {
+    expect_same(subview(a, range(first, first + count), 1, everything),
+                subview(b, range(first, first + count), 1, everything), 0, count);
+  }
+}
+
+template <class L>
+inline constexpr bool counts_to_2_31 = sizeof(typename L::template mapping<Free>::index_type) == 4;
+
+// Whole arrays, slices of them that begin anywhere, and arrays whose indices do.
+template <class E, class L>
+void expect_same_cases(strata_tests::Random& draw) {
+  static int memory[8192];
+  using M = typename L::template mapping<E>;
+  constexpr int rank = E::max_rank_value;
+  index_t n[rank];
+  for (int r = 0; r < rank; ++r)
+    n[r] = E::static_extent(r) == strata::dynamic ? draw(2, 5) : E::static_extent(r);
+  int* const data = memory + 4096;
+  expect_same_views<E, L>(data, M(E(n, rank)), 0, n[0]);
+  const index_t far[] = {0, draw(1, 9), 1000, counts_to_2_31<L> ? 4000 : index_t{5000000000} + draw(0, 9)};
+  const index_t first = far[draw(0, 3)], count = n[0];
+  n[0] = first + count + draw(0, 3);
+  expect_same_views<E, L>(data, M(E(n, rank), ResidentRows{first, first + count}), first, count);
+}
+template <class E, class L>
+void expect_same_offset_cases(strata_tests::Random& draw) {
+  static int memory[4096];
+  using Offset = strata::LayoutOffset<L>;
+  constexpr int rank = E::max_rank_value;
+  index_t n[rank], begin[rank];
+  const index_t most = counts_to_2_31<L> ? 1000 : 1000000000;
+  for (int r = 0; r < rank; ++r) n[r] = draw(2, 5), begin[r] = draw(-most, most);
+  const typename Offset::template mapping<E> mapping(E(n, rank), begin);
+  expect_same(Bare<Origin, E, Offset>(memory, mapping), Bare<Serial, E, Offset>(memory, mapping), begin[0],
+              n[0]);
+}
+
+TEST(SliceAccess, FromTheAddressOfIndex0TheElementsAreTheSame) {
+  using strata::Index32, strata::LayoutTiled;
+  using Line = RankExtents<1>;
+  using Cube = RankExtents<3>;
+  using FixedCube = Extents<strata::dynamic, 2, 3>;
+  strata_tests::Random draw;
+  for (int trial = 0; trial < strata_tests::trials(200) && !::testing::Test::HasFatalFailure(); ++trial) {
+    expect_same_cases<Line, LayoutRight>(draw);
+    expect_same_cases<Line, LayoutLeft>(draw);
+    expect_same_cases<Line, LayoutTiled<4>>(draw);
+    expect_same_cases<Free, LayoutRight>(draw);
+    expect_same_cases<Free, LayoutLeft>(draw);
+    expect_same_cases<Free, LayoutStrided>(draw);
+    expect_same_cases<Free, LayoutTiled<4>>(draw);
+    expect_same_cases<Free, Index32<LayoutRight>>(draw);
+    expect_same_cases<Free, Index32<LayoutLeft>>(draw);
+    expect_same_cases<Fixed, LayoutRight>(draw);
+    expect_same_cases<Fixed, LayoutLeft>(draw);
+    expect_same_cases<Fixed, LayoutTiled<4>>(draw);
+    expect_same_cases<Cube, LayoutRight>(draw);
+    expect_same_cases<Cube, LayoutLeft>(draw);
+    expect_same_cases<FixedCube, LayoutRight>(draw);
+    expect_same_offset_cases<Line, LayoutRight>(draw);
+    expect_same_offset_cases<Free, LayoutRight>(draw);
+    expect_same_offset_cases<Free, LayoutLeft>(draw);
+    expect_same_offset_cases<Free, LayoutStrided>(draw);
+    expect_same_offset_cases<Free, LayoutTiled<4>>(draw);
+    expect_same_offset_cases<Free, Index32<LayoutRight>>(draw);
+  }
 }
 
 constexpr int six[] = {0, 1, 2, 10, 11, 12};
