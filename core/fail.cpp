@@ -52,7 +52,7 @@ void throw_stride(const char* layout, index_t stride, index_t wanted) {
 
 void throw_row_stride(index_t stride) {
   throw LayoutError(
-      "rows of LayoutRight whose length the type fixes are less than 2^31 elements apart, and these " +
+      "rows of LayoutRight whose length the type fixes are less than 2^27 elements apart, and these " +
       std::to_string(stride) +
       "; leave the extents of the view to the run time, or copy the rows next to each other");
 }

@@ -7,8 +7,9 @@
 // Checked builds refuse other accesses. `x(i)` as element (i, 0, ...) works with LayoutLeft, and so with
 // MultiVector.
 //
-// Rows whose length the type fixes, as of MDArray<T, D, 3>, are less than 2^31 elements apart: a GPU finds an
-// element of the row with an index of 32 bits by fewer instructions then. LayoutError of others.
+// Rows whose length the type fixes, as of MDArray<T, D, 3>, are less than 2^27 elements apart, LayoutError of
+// others: of elements of up to 16 bytes that is a number of bytes that takes 32 bits, and a GPU finds a row
+// with an index of 32 bits by one instruction.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -22,6 +23,11 @@ namespace detail {
 template <class E, class Index>
 class RightMapping : public MappingBase<E, Index> {
   using Base = MappingBase<E, Index>;
+
+  // Whether the type fixes the elements of a row. Such rows are short, and not far apart.
+  static constexpr index_t short_row_limit = index_t{1} << 27, most_short_row_bytes = 16;
+  static constexpr bool has_short_rows = sizeof(Index) == 8 && E::max_rank_value > 1 &&
+                                         static_product<E>(1) > 0 && static_product<E>(1) < short_row_limit;
 
  public:
   static constexpr bool is_strided = true;
@@ -79,6 +85,16 @@ class RightMapping : public MappingBase<E, Index> {
     if constexpr (sizeof...(I) == 0) return row;
     else return row * row_stride() + row_offset<Index>(this->extents_, static_cast<index_t>(i)...);
   }
+  /// For views on GPUs: the address of the element at a multi-index where that of index 0 is `origin`, by a
+  /// stride of bytes.
+  template <class T, IndexLike I0, IndexLike... I>
+  requires(has_short_rows && sizeof...(I) > 0 &&
+           sizeof(T) <= most_short_row_bytes) STRATA_FUNCTION T* address(T* origin, I0 i0, I... i) const {
+    using Byte = std::conditional_t<std::is_const_v<T>, const char, char>;
+    const index_t bytes = in_32_bits(this->leading_ * static_cast<index_t>(sizeof(T)));
+    return reinterpret_cast<T*>(reinterpret_cast<Byte*>(origin) + static_cast<index_t>(i0) * bytes) +
+           row_offset<Index>(this->extents_, static_cast<index_t>(i)...);
+  }
 
   STRATA_FUNCTION constexpr index_t stride(int r) const {
     return r == 0 && this->extents_.rank() > 1 ? this->leading_ : this->product_from(r + 1);
@@ -106,16 +122,13 @@ class RightMapping : public MappingBase<E, Index> {
   }
 
  private:
-  // Whether the type fixes the elements of a row. Such rows are short, and less than 2^31 elements apart.
-  static constexpr bool has_short_rows = sizeof(Index) == 8 && E::max_rank_value > 1 &&
-                                         static_product<E>(1) > 0 && static_product<E>(1) < INT32_MAX;
   STRATA_FUNCTION constexpr Index row_stride() const {
     if constexpr (has_short_rows) return in_32_bits(this->leading_);
     else return this->leading_;
   }
   STRATA_FUNCTION constexpr void check_row_stride() const {
     const index_t stride = this->leading_;
-    if (has_short_rows && (stride < INT32_MIN || stride > INT32_MAX)) fail_row_stride(stride);
+    if (has_short_rows && (stride <= -short_row_limit || stride >= short_row_limit)) fail_row_stride(stride);
   }
 };
 

@@ -324,8 +324,13 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
   /// nothing checked.
   template <class... I>
   STRATA_FUNCTION constexpr T* address_of(I... i) const {
-    if constexpr (holds_origin) return memory_space::resolve(base_) + mapping_.unshifted(i...);
-    else return memory_space::resolve(base_) + mapping_(i...);
+    if constexpr (holds_origin) {
+#if defined(__CUDA_ARCH__)
+      if constexpr (requires { mapping_.address(base_, i...); })
+        return mapping_.address(memory_space::resolve(base_), i...);
+#endif
+      return memory_space::resolve(base_) + mapping_.unshifted(i...);
+    } else return memory_space::resolve(base_) + mapping_(i...);
   }
   /// For the library: the address that the element at index 0 has, or, of a slice, would have; and the view
   /// for which it is `origin`.

@@ -83,7 +83,9 @@ template <class T>
 STRATA_FUNCTION Rates<T> middle_rates(const CornerVectors<T>& end, const CornerVectors<T>& v, T dt) {
   CornerVectors<T> middle;
   const T back = dt / 2;
-  unrolled<8>([&](int k) {
+  middle.x[0] = middle.y[0] = middle.z[0] = 0;
+  unrolled<7>([&](int corner) {
+    const int k = corner + 1;
     middle.x[k] = multiply_add(-back, v.x[k] - v.x[0], end.x[k]);
     middle.y[k] = multiply_add(-back, v.y[k] - v.y[0], end.y[k]);
     middle.z[k] = multiply_add(-back, v.z[k] - v.z[0], end.z[k]);

@@ -40,11 +40,12 @@ STRATA_FUNCTION constexpr Vector<T> rotation_rate(const Symmetric<T>& d, const V
 template <class T>
 STRATA_FUNCTION constexpr Symmetric<T> stretched(const Symmetric<T>& v, const Matrix<T>& l,
                                                  const Vector<T>& omega, T dt) {
-  const Matrix<T> spin{0, -omega.z, omega.y, omega.z, 0, -omega.x, -omega.y, omega.x, 0};
-  const Matrix<T> a = product(l, full(v)), b = product(full(v), spin);
-  const Symmetric<T> change =
-      symmetric_part(Matrix<T>{a.xx - b.xx, a.xy - b.xy, a.xz - b.xz, a.yx - b.yx, a.yy - b.yy, a.yz - b.yz,
-                               a.zx - b.zx, a.zy - b.zy, a.zz - b.zz});
+  const Matrix<T> lv = product(l, full(v));
+  // A row of V Omega is that of V, as a vector, x omega.
+  const Vector<T> x = add_cross(omega, {v.xx, v.xy, v.zx}, {lv.xx, lv.xy, lv.xz}),
+                  y = add_cross(omega, {v.xy, v.yy, v.yz}, {lv.yx, lv.yy, lv.yz}),
+                  z = add_cross(omega, {v.zx, v.yz, v.zz}, {lv.zx, lv.zy, lv.zz});
+  const Symmetric<T> change = symmetric_part(Matrix<T>{x.x, x.y, x.z, y.x, y.y, y.z, z.x, z.y, z.z});
   return {multiply_add(dt, change.xx, v.xx), multiply_add(dt, change.yy, v.yy),
           multiply_add(dt, change.zz, v.zz), multiply_add(dt, change.xy, v.xy),
           multiply_add(dt, change.yz, v.yz), multiply_add(dt, change.zx, v.zx)};

@@ -12,6 +12,7 @@ namespace strata::inline STRATA_ABI::dynamics {
 
 using fem::difference_of_products;
 using fem::multiply_add;
+using fem::multiply_subtract;
 using fem::sum_of_products;
 
 /// A vector.
@@ -57,6 +58,13 @@ template <class T>
 STRATA_FUNCTION constexpr Vector<T> cross(const Vector<T>& a, const Vector<T>& b) {
   return {difference_of_products(a.y, b.z, a.z, b.y), difference_of_products(a.z, b.x, a.x, b.z),
           difference_of_products(a.x, b.y, a.y, b.x)};
+}
+/// a x b + c
+template <class T>
+STRATA_FUNCTION constexpr Vector<T> add_cross(const Vector<T>& a, const Vector<T>& b, const Vector<T>& c) {
+  return {multiply_add(a.y, b.z, multiply_subtract(a.z, b.y, c.x)),
+          multiply_add(a.z, b.x, multiply_subtract(a.x, b.z, c.y)),
+          multiply_add(a.x, b.y, multiply_subtract(a.y, b.x, c.z))};
 }
 
 template <class T>
@@ -178,7 +186,7 @@ STRATA_FUNCTION constexpr Matrix<T> turned(const Vector<T>& a, const Matrix<T>& 
   const T s = 2 / (1 + dot(a, a));
   const auto column = [&](const Vector<T>& b) {
     const Vector<T> ab = cross(a, b);
-    return multiply_add(s, ab + cross(a, ab), b);
+    return multiply_add(s, add_cross(a, ab, ab), b);
   };
   const Vector<T> x = column({r.xx, r.yx, r.zx}), y = column({r.xy, r.yy, r.zy}),
                   z = column({r.xz, r.yz, r.zz});

@@ -2,6 +2,7 @@
 // of 32 and of 64 bits, in views of fixed and of free row lengths, and in views of other types of the same
 // rows.
 // SPDX-License-Identifier: Apache-2.0
+#include <complex>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -31,6 +32,7 @@ using strata::View;
 using strata_tests::message_of;
 
 constexpr int columns = 3, most_rows = 7, memory_size = 400;
+constexpr index_t far_row = index_t{1} << 27;  // the least distance of rows of a fixed length that is refused
 using Fixed = Extents<strata::dynamic, columns>;
 using Free = RankExtents<2>;
 
@@ -157,25 +159,39 @@ struct Places {
   }
 };
 
-TYPED_TEST(SliceAccess, RowsMayBeAlmostTwoToThe31Apart) {
-  using D = TypeParam;
-  using V = View<short, D, Fixed, LayoutRight>;
-  const auto memory = strata::create<MDArray<short, D, rank<1>>>("memory", 8);
+// Elements of 1 to 32 bytes; the rows of those of up to 16 are found by a number of bytes.
+template <class T, class D>
+void expect_rows_far_apart() {
+  using V = View<T, D, Fixed, LayoutRight>;
+  const auto memory = strata::create<MDArray<T, D, rank<1>>>("memory", 8);
   const auto rows = strata::create<MDArray<index_t, D, rank<1>>>("rows", 3);
   const auto places = strata::create<MDArray<index_t, D, 2>>("places", 3);
   const auto numbers = strata::create_mirror_view(rows);
   numbers(0) = 0, numbers(1) = 1000, numbers(2) = 1 << 20;
   strata::deep_copy(rows, numbers);
-  for (const index_t stride : {index_t{INT32_MAX}, -index_t{INT32_MAX}, index_t{-columns}}) {
+  for (const index_t stride : {far_row - 1, 1 - far_row, index_t{-columns}}) {
     const V x(memory.data(), typename V::mapping_type(Fixed(index_t{1} << 31, columns), {0, 1}, stride));
 
-    strata::parallel_for(3, strata::with(Places<short>{}, rows, x, places));
+    strata::parallel_for(3, strata::with(Places<T>{}, rows, x, places));
 
     const auto found = strata_tests::on_host(places);
     for (int i = 0; i < 3; ++i)
       for (int of = 0; of < 2; ++of)
-        EXPECT_EQ(found(i, of), numbers(i) * stride + 2) << i << " by " << stride;
+        EXPECT_EQ(found(i, of), numbers(i) * stride + 2)
+            << i << " by " << stride << ", elements of " << sizeof(T) << " bytes";
   }
+}
+
+struct Wide {
+  double part[4];
+};
+
+TYPED_TEST(SliceAccess, RowsMayBeAlmostTwoToThe27Apart) {
+  using D = TypeParam;
+  expect_rows_far_apart<signed char, D>();
+  expect_rows_far_apart<double, D>();
+  expect_rows_far_apart<std::complex<double>, D>();
+  expect_rows_far_apart<Wide, D>();
 }
 
 // Kernels, too, find that a view is of nothing, whatever the rows that it would have.
@@ -202,7 +218,7 @@ TYPED_TEST(SliceAccess, SlicesOfNothingAreNullInKernels) {
 #ifndef __CUDACC__
 
 TEST(SliceAccess, RowsOfAFixedLengthFurtherApartAreRefused) {
-  constexpr index_t far = index_t{INT32_MAX} + 1;
+  constexpr index_t far = far_row;
   using Map = LayoutRight::mapping<Fixed>;
   using FreeMap = LayoutRight::mapping<Free>;
   const FreeMap free(Free(9, columns), {0, 9}, far);
@@ -214,7 +230,7 @@ TEST(SliceAccess, RowsOfAFixedLengthFurtherApartAreRefused) {
   const std::string message = message_of<LayoutError>([&] {
     Map(Fixed(9, columns), ResidentRows{0, 9}, far);
   });
-  strata_tests::expect_parts(message, {"2^31", "2147483648", "run time"});
+  strata_tests::expect_parts(message, {"2^27", "134217728", "run time"});
 }
 
 TEST(SliceAccess, SlicesOfNothingAreNullViews) {
