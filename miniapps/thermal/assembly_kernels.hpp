@@ -322,8 +322,11 @@ struct GatherComputed {
       });
       system.each_entry([&](auto i, auto j, T value) {
         constexpr int first = bits_of_corner(i), second = bits_of_corner(j);
+        // Without an else, which would be one more selection of a register.
         if (first == c) row[second] = value;
-        else if (second == c) row[first] = value;
+        if constexpr (first != second) {
+          if (second == c) row[first] = value;
+        }
       });
       const fem::SlotWord slots = places.slots(e, c);
       for (int j = 0; j < 8; ++j) values(places.find(slots, e, j, begin, end)) += row[j];
