@@ -21,10 +21,15 @@ inline __device__ void let_next_start() {
 #endif
 }
 
+struct NothingBefore {
+  __device__ void operator()() const {}
+};
+
 /// Whether the block shall work; called by all its threads, first. Unless the work itself calls
-/// let_next_start, the blocks of the next kernel may start from here on.
-template <bool LetsNextStart = true>
-__device__ bool enter_block(const CudaCheck& check) {
+/// let_next_start, the blocks of the next kernel may start from here on. A block that waits for the kernel
+/// before it calls `before_wait`, which accesses no memory but parameters.
+template <bool LetsNextStart = true, class BeforeWait = NothingBefore>
+__device__ bool enter_block(const CudaCheck& check, [[maybe_unused]] const BeforeWait& before_wait = {}) {
   bool go = true;
 #if __CUDA_ARCH__ >= 900
   // The compiler may move loads of constant memory before the wait, but not before a branch that depends on
@@ -32,6 +37,7 @@ __device__ bool enter_block(const CudaCheck& check) {
   if (check.ahead) {
     unsigned one;
     if constexpr (LetsNextStart) let_next_start();
+    before_wait();
     asm volatile("griddepcontrol.wait;\n\tmov.u32 %0, 1;" : "=r"(one)::"memory");
     go = one != 0;
   }

@@ -60,17 +60,19 @@ struct CudaFor : CudaItems {
     return {static_cast<const CudaItems&>(*this), body.on_arrays(arrays)};
   }
   __device__ void run() const {
-    const unsigned first = blockIdx.x * tile, left = count - first;
-    const unsigned items = left < tile ? left : tile;
-    if constexpr (thread_items == 1) {
-      if (threadIdx.x < items) body(begin + first + threadIdx.x);
-    } else if (blockDim.x == stream_block && items == thread_items * stream_block) {
-      const index_t own = begin + first + threadIdx.x;
-#pragma unroll
-      for (int item = 0; item < thread_items; ++item) body(own + item * index_t{stream_block});
+    const unsigned first = blockIdx.x * tile;
+    if constexpr (thread_items == 1) {  // a tile is an item for each thread
+      if (first + threadIdx.x < count) body(begin + first + threadIdx.x);
     } else {
+      const unsigned left = count - first, items = left < tile ? left : tile;
+      if (blockDim.x == stream_block && items == thread_items * stream_block) {
+        const index_t own = begin + first + threadIdx.x;
+#pragma unroll
+        for (int item = 0; item < thread_items; ++item) body(own + item * index_t{stream_block});
+      } else {
 #pragma unroll 1
-      for (unsigned k = threadIdx.x; k < items; k += blockDim.x) body(begin + first + k);
+        for (unsigned k = threadIdx.x; k < items; k += blockDim.x) body(begin + first + k);
+      }
     }
   }
 };

@@ -41,26 +41,28 @@ __device__ const Work& work_of(const CudaIndirect<Work>& indirect) {
   return indirect.get();
 }
 
-/// Brings parameters into the multiprocessor's cache of constants where the block will wait for the kernel
-/// before it, in lines of 64 bytes. On an H200 sums of 1.09 million took 0.97 to 0.99 of the time with it.
-template <class Parameters>
-__device__ void fetch_parameters([[maybe_unused]] const Parameters& parameters) {
+/// enter_block of a kernel's parameters, which are brought into the multiprocessor's cache of constants, in
+/// lines of 64 bytes, while a block waits for the kernel before it. On an H200 sums of 1.09 million took 0.97
+/// to 0.99 of the time with it. Blocks that do not wait would only wait for the lines: kernels of 10^4
+/// elements took 1.03 of the time.
+template <bool LetsNextStart = true, class Parameters>
+__device__ bool enter_with(const Parameters& parameters) {
+  return enter_block<LetsNextStart>(parameters.check, [&] {
 #if __CUDA_ARCH__ >= 900
-  if (!parameters.check.ahead) return;
-  constexpr int lines = static_cast<int>((sizeof(Parameters) + 63) / 64), most = 12;
-  const unsigned* const words = reinterpret_cast<const unsigned*>(&parameters);
-  unsigned sum = 0;
+    constexpr int lines = static_cast<int>((sizeof(Parameters) + 63) / 64), most = 12;
+    const unsigned* const words = reinterpret_cast<const unsigned*>(&parameters);
+    unsigned sum = 0;
 #pragma unroll
-  for (int line = 0; line < (lines < most ? lines : most); ++line) sum ^= words[16 * line];
-  // Else there would be no loads: the wait that follows anyway, earlier in one of 2^32 cases.
-  if (sum == 1) asm volatile("griddepcontrol.wait;" ::: "memory");
+    for (int line = 0; line < (lines < most ? lines : most); ++line) sum ^= words[16 * line];
+    // Else there would be no loads: the wait that follows anyway, earlier in one of 2^32 cases.
+    if (sum == 1) asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
+  });
 }
 
 template <class Parameters>
 __global__ void cuda_run(const __grid_constant__ Parameters parameters) {
-  fetch_parameters(parameters);
-  if (enter_block(parameters.check)) parameters.run();
+  if (enter_with(parameters)) parameters.run();
 }
 
 // The same for up to four arrays that are separate (algorithms/separate_arrays.hpp): compilers believe it of
@@ -68,16 +70,14 @@ __global__ void cuda_run(const __grid_constant__ Parameters parameters) {
 template <class Work>
 __global__ void cuda_run_separate(const __grid_constant__ Work work, void* __restrict__ a,
                                   void* __restrict__ b, void* __restrict__ c, void* __restrict__ d) {
-  fetch_parameters(work);
-  if (enter_block(work.check)) work.on_arrays({{a, b, c, d}}).run();
+  if (enter_with(work)) work.on_arrays({{a, b, c, d}}).run();
 }
 
 // The same, compiled for launch bounds.
 template <class Parameters, int MaxThreads, int MinBlocks>
 __global__ void __launch_bounds__(MaxThreads, MinBlocks)
     cuda_bounded_run(const __grid_constant__ Parameters parameters) {
-  fetch_parameters(parameters);
-  if (enter_block(parameters.check)) parameters.run();
+  if (enter_with(parameters)) parameters.run();
 }
 /// The kernel of either kind.
 template <class Parameters, class Static>

@@ -16,9 +16,8 @@ __global__ void __launch_bounds__(Reduce::most_threads, Reduce::least_blocks)
     cuda_reduce(const __grid_constant__ Parameters parameters) {
   __shared__ typename Reduce::Gather gather;
   constexpr bool direct = std::is_same_v<Reduce, Parameters>;
-  fetch_parameters(parameters);
   if constexpr (direct) parameters.prepare(gather);
-  const bool works = enter_block<!Reduce::Threads::writes>(parameters.check);
+  const bool works = enter_with<!Reduce::Threads::writes>(parameters);
   if (!checked_build && !works) return;
   const Reduce& reduce = work_of(parameters);
   if constexpr (!direct) reduce.prepare(gather);
@@ -32,9 +31,8 @@ __global__ void __launch_bounds__(Reduce::most_threads, Reduce::least_blocks)
                          void* __restrict__ c, void* __restrict__ d, void* __restrict__ e,
                          void* __restrict__ f, void* __restrict__ g, void* __restrict__ h) {
   __shared__ typename Reduce::Gather gather;
-  fetch_parameters(reduce);
   reduce.prepare(gather);
-  if (enter_block<!Reduce::Threads::writes>(reduce.check))
+  if (enter_with<!Reduce::Threads::writes>(reduce))
     reduce.on_arrays({{a, b, c, d, e, f, g, h}}).run(gather, true);
 }
 
