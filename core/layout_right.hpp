@@ -8,8 +8,8 @@
 // MultiVector.
 //
 // Rows whose length the type fixes, as of MDArray<T, D, 3>, are less than 2^27 elements apart, LayoutError of
-// others: of elements of up to 16 bytes that is a number of bytes that takes 32 bits, and a GPU finds a row
-// with an index of 32 bits by one instruction.
+// others: of elements of 8 to 16 bytes that is a number of bytes that takes 32 bits, and a GPU finds a row
+// with an index of 32 bits by one instruction; of smaller ones it multiplies the index by 32 bits, too.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -86,9 +86,9 @@ class RightMapping : public MappingBase<E, Index> {
     else return row * row_stride() + row_offset<Index>(this->extents_, static_cast<index_t>(i)...);
   }
   /// For views on GPUs: the address of the element at a multi-index where that of index 0 is `origin`, by a
-  /// stride of bytes.
+  /// stride of bytes. Of elements of 4 bytes gradients of hexahedra took 1.02 of the time so, of 8 0.99.
   template <class T, IndexLike I0, IndexLike... I>
-  requires(has_short_rows && sizeof...(I) > 0 &&
+  requires(has_short_rows && sizeof...(I) > 0 && sizeof(T) >= 8 &&
            sizeof(T) <= most_short_row_bytes) STRATA_FUNCTION T* address(T* origin, I0 i0, I... i) const {
     using Byte = std::conditional_t<std::is_const_v<T>, const char, char>;
     const index_t bytes = in_32_bits(this->leading_ * static_cast<index_t>(sizeof(T)));

@@ -159,7 +159,7 @@ struct Places {
   }
 };
 
-// Elements of 1 to 32 bytes; the rows of those of up to 16 are found by a number of bytes.
+// Elements of 1 to 32 bytes; the rows of those of 8 to 16 are found by a number of bytes.
 template <class T, class D>
 void expect_rows_far_apart() {
   using V = View<T, D, Fixed, LayoutRight>;
