@@ -25,7 +25,7 @@ class RightMapping : public MappingBase<E, Index> {
   using Base = MappingBase<E, Index>;
 
   // Whether the type fixes the elements of a row. Such rows are short, and not far apart.
-  static constexpr index_t short_row_limit = index_t{1} << 27, most_short_row_bytes = 16;
+  static constexpr index_t short_row_limit = index_t{1} << 27;
   static constexpr bool has_short_rows = sizeof(Index) == 8 && E::max_rank_value > 1 &&
                                          static_product<E>(1) > 0 && static_product<E>(1) < short_row_limit;
 
@@ -89,7 +89,7 @@ class RightMapping : public MappingBase<E, Index> {
   /// stride of bytes. Of elements of 4 bytes gradients of hexahedra took 1.02 of the time so, of 8 0.99.
   template <class T, IndexLike I0, IndexLike... I>
   requires(has_short_rows && sizeof...(I) > 0 && sizeof(T) >= 8 &&
-           sizeof(T) <= most_short_row_bytes) STRATA_FUNCTION T* address(T* origin, I0 i0, I... i) const {
+           sizeof(T) <= 16) STRATA_FUNCTION T* address(T* origin, I0 i0, I... i) const {
     using Byte = std::conditional_t<std::is_const_v<T>, const char, char>;
     const index_t bytes = in_32_bits(this->leading_ * static_cast<index_t>(sizeof(T)));
     return reinterpret_cast<T*>(reinterpret_cast<Byte*>(origin) + static_cast<index_t>(i0) * bytes) +

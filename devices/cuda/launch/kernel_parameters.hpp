@@ -43,8 +43,8 @@ __device__ const Work& work_of(const CudaIndirect<Work>& indirect) {
 
 /// enter_block of a kernel's parameters, which are brought into the multiprocessor's cache of constants, in
 /// lines of 64 bytes, while a block waits for the kernel before it. On an H200 sums of 1.09 million took 0.97
-/// to 0.99 of the time with it. Blocks that do not wait would only wait for the lines: kernels of 10^4
-/// elements took 1.03 of the time.
+/// to 0.99 of the time with it. Blocks that do not wait would only wait for the lines: gradients and
+/// rotations of 10^4 hexahedra in double took 1.03 and 1.04 of the time.
 template <bool LetsNextStart = true, class Parameters>
 __device__ bool enter_with(const Parameters& parameters) {
   return enter_block<LetsNextStart>(parameters.check, [&] {
